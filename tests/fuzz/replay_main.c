@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT
  * replay_main.c - runs a fuzz target without a fuzzer: over the files named, and over random changes of them.
  *
- *     replay [--max-bytes N] [--mutate N] [--seed N] [--save FILE] [--prefix HEX] FILE|FOLDER...
+ *     replay [--max-bytes N] [--mutate N] [--seed N] [--save FILE] [--words DICTIONARY] [--prefix HEX] FILE|FOLDER...
  *
  * --prefix HEX     bytes put before each file named after it, where the files lack what the target wants first
  * --max-bytes N    larger files are run as they are, but not changed
  * --mutate N       so many runs with changed files beside those with the files themselves
  * --seed N         other changes; the same number makes the same ones
+ * --words FILE     words that changes put in, as a dictionary of libFuzzer; may come more than once
  * --save FILE      where the input goes that ends the program
  * Every input lies in a heap block of exactly its size, so that a sanitizer sees a read beyond it. At the end it says how
  * many runs there were, how fast, and a number that is the same where the inputs were. */
@@ -53,6 +54,12 @@ static void on_signal(int number)
     (void)raise(number);
 }
 
+static void fail(const char *what)
+{
+    fprintf(stderr, "replay: %s\n", what);
+    exit(99);
+}
+
 /* ---------------------------------------------------------------------------------------------------------- running */
 
 struct tally {
@@ -76,6 +83,67 @@ static void run(struct tally *tally, const uint8_t *data, size_t bytes)
     (void)LLVMFuzzerTestOneInput(current, bytes);
     current = NULL;
     free(block);
+}
+
+/* ------------------------------------------------------------------------------------------------------------ words */
+
+/* What a dictionary of libFuzzer holds: a word a line, in quotes; \\", \\\\ and \\xHH stand for bytes; # begins a comment. */
+struct word {
+    uint8_t data[62], bytes;
+};
+
+struct words {
+    struct word *list;
+    size_t count;
+};
+
+static uint8_t read_byte(const uint8_t **at, const uint8_t *end)
+{
+    const uint8_t *text = *at;
+    unsigned byte = text[0];
+    size_t taken = 1;
+    if (byte == '\\') {
+        if (end - text >= 4 && text[1] == 'x' && sscanf((const char *)text + 2, "%2x", &byte) == 1)
+            taken = 4;
+        else if (end - text >= 2 && (text[1] == '"' || text[1] == '\\'))
+            byte = text[1], taken = 2;
+        else
+            fail("a dictionary has \\\", \\\\ and \\xHH only");
+    }
+    *at = text + taken;
+    return (uint8_t)byte;
+}
+
+static struct word read_word(const uint8_t *at, const uint8_t *end)
+{
+    struct word word = { .bytes = 0 };
+    if (end - at < 2 || at[0] != '"' || end[-1] != '"')
+        fail("a line of a dictionary is a word in quotes");
+    for (at++, end--; at < end;) {
+        if (word.bytes == sizeof(word.data))
+            fail("a word of a dictionary is too long");
+        word.data[word.bytes++] = read_byte(&at, end);
+    }
+    return word;
+}
+
+static void append_words(const char *path, struct words *words)
+{
+    size_t bytes;
+    uint8_t *text = read_whole_file(path, &bytes);
+    for (const uint8_t *line = text, *all_end = text + bytes, *end; line < all_end; line = end + 1) {
+        end = memchr(line, '\n', (size_t)(all_end - line));
+        if (!end)
+            fail("a dictionary ends with a line feed");
+        if (end == line || line[0] == '#')
+            continue;
+        struct word *grown = realloc(words->list, (words->count + 1) * sizeof(grown[0]));
+        if (!grown)
+            abort();
+        words->list = grown;
+        grown[words->count++] = read_word(line, end);
+    }
+    free(text);
 }
 
 /* --------------------------------------------------------------------------------------------------------- changing */
@@ -103,38 +171,12 @@ static size_t piece_bytes(struct random *random, size_t available)
     return most ? 1 + random_below(random, most) : 0;
 }
 
-static void change(struct input *input, const struct file_list *list, struct random *random)
+static void change(struct input *input, const struct file_list *list, const struct words *words, struct random *random)
 {
-    static const char *const tokens[] = { "{",
-                                          "}",
-                                          "[",
-                                          "]",
-                                          ",",
-                                          ":",
-                                          "\"",
-                                          "\\",
-                                          "\\u",
-                                          "null",
-                                          "true",
-                                          "NaN",
-                                          "-",
-                                          "1e9",
-                                          "0",
-                                          "9223372036854775807",
-                                          "18446744073709551615",
-                                          "1.0005",
-                                          "\xff",
-                                          "\xc3\xa9",
-                                          "\n",
-                                          " ",
-                                          "\"ts\":",
-                                          "\"args\":{",
-                                          "}}",
-                                          "\\ud800" };
     size_t at = input->bytes ? random_below(random, input->bytes) : 0, left = input->bytes - at;
     const struct listed_file *other = &list->files[random_below(random, list->count)];
     size_t other_at = other->bytes ? random_below(random, other->bytes) : 0;
-    const char *token = tokens[random_below(random, sizeof(tokens) / sizeof(tokens[0]))];
+    const struct word *word = words->count ? &words->list[random_below(random, words->count)] : NULL;
     uint8_t piece[256];
     size_t bytes;
     switch (random_below(random, 8)) {
@@ -161,11 +203,15 @@ static void change(struct input *input, const struct file_list *list, struct ran
         bytes = piece_bytes(random, other->bytes - other_at);
         splice(input, at, random_once_in(random, 2) ? left : 0, other->data + other_at, bytes);
         break;
-    default: splice(input, at, random_once_in(random, 2) && left ? 1 : 0, (const uint8_t *)token, strlen(token)); break;
+    default:
+        if (word)
+            splice(input, at, random_once_in(random, 2) && left ? 1 : 0, word->data, word->bytes);
+        break;
     }
 }
 
-static void run_changed(struct tally *tally, const struct options *options, const struct file_list *list)
+static void run_changed(struct tally *tally, const struct options *options, const struct file_list *list,
+                        const struct words *words)
 {
     struct random random = { options->seed };
     struct input input = { .capacity = options->max_bytes * 2 + 4096 };
@@ -180,19 +226,13 @@ static void run_changed(struct tally *tally, const struct options *options, cons
             memcpy(input.data, file->data, file->bytes);
         input.bytes = file->bytes;
         for (size_t changes = 1 + random_below(&random, 4); changes; changes--)
-            change(&input, list, &random);
+            change(&input, list, words, &random);
         run(tally, input.data, input.bytes);
     }
     free(input.data);
 }
 
 /* ------------------------------------------------------------------------------------------------------ command line */
-
-static void fail(const char *what)
-{
-    fprintf(stderr, "replay: %s\n", what);
-    exit(99);
-}
 
 static uint64_t number_of(const char *text)
 {
@@ -265,11 +305,14 @@ int main(int argc, char **argv)
 {
     struct options options = { .max_bytes = 1 << 16, .seed = 1 };
     struct file_list list = { NULL, 0 };
+    struct words words = { NULL, 0 };
     struct tally tally = { 0, UINT64_C(0xcbf29ce484222325) };
     struct timespec start, end;
     for (int at = 1; at < argc; at++) {
         if (strncmp(argv[at], "--", 2) != 0)
             append_files(&options, argv[at], &list);
+        else if (at + 1 < argc && strcmp(argv[at], "--words") == 0)
+            append_words(argv[at + 1], &words), at++;
         else if (at + 1 < argc)
             read_option(&options, argv[at], argv[at + 1]), at++;
         else
@@ -281,11 +324,12 @@ int main(int argc, char **argv)
     (void)clock_gettime(CLOCK_MONOTONIC, &start);
     for (size_t i = 0; i < list.count; i++)
         run(&tally, list.files[i].data, list.files[i].bytes);
-    run_changed(&tally, &options, &list);
+    run_changed(&tally, &options, &list, &words);
     (void)clock_gettime(CLOCK_MONOTONIC, &end);
     double seconds = (double)(end.tv_sec - start.tv_sec) + (double)(end.tv_nsec - start.tv_nsec) / 1e9;
     printf("%" PRIu64 " runs, of these %zu with files as they are; %.0f a second; inputs %016" PRIx64 "\n", tally.runs,
            list.count, seconds > 0 ? (double)tally.runs / seconds : 0.0, tally.digest);
     release_files(&list);
+    free(words.list);
     return 0;
 }

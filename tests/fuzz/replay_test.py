@@ -58,6 +58,17 @@ def main():
         done = replay("--mutate", "20000", seeds("near", file=b"find boo boo boo", other=b"find moom loom boo"))
         tap.ok(done.returncode != 0 and b"boom" in (saved.read_bytes() if saved.exists() else b""),
                "a failure that is one change away is found", done)
+        words = folder / "words.dict"
+        words.write_text('# one word\n"bo\\x6f\\x6d"\n')
+        far = seeds("far", file=b"find nothing here")
+        done = replay("--mutate", "2000", far)
+        tap.ok(done.returncode == 0, "what no change makes is not found", done)
+        done = replay("--mutate", "2000", "--words", words, far)
+        tap.ok(done.returncode != 0 and b"boom" in saved.read_bytes(), "unless it is a word of the dictionary", done)
+        for text in ("boom\n", '"boom\n', '"bo\\nm"\n', '"boom"', '"' + "b" * 63 + '"\n'):
+            words.write_text(text)
+            tap.ok(replay("--words", words, good).returncode == 99, f"refused as a dictionary: {text!r}")
+
         done = replay(seeds("over", file=b"behind"))
         if "AddressSanitizer" in done.stderr:
             tap.ok(done.returncode != 0 and saved.exists() and saved.read_bytes() == b"behind",

@@ -15,6 +15,7 @@
 #define GEMM_ALIGN1 "cutlass_75_tensorop_bf16_s1688gemm_bf16_128x128_nn_align1"
 #define GEMM_ALIGN16 "cutlass_80_tensorop_i8_gemm_s8_align16"
 #define SOFTMAX "void (anonymous namespace)::softmax_warp_forward<float, 10, false, false>"
+#define NLL_LOSS "void at::native::(anonymous namespace)::nll_loss_forward_reduce_cuda_kernel_2d<float, float, long>"
 #define LOG_SOFTMAX "void at::native::cunn_SoftMaxForward<8, float, LogSoftMaxForwardEpilogue>"
 #define MUL "void at::native::vectorized_elementwise_kernel<4, Mul>"
 #define BF16 "[\"c10::BFloat16\", \"c10::BFloat16\", \"c10::BFloat16\"]"
@@ -107,6 +108,9 @@ static void other_softmaxes_are_no_attention(void)
     kernel(&run, SOFTMAX, 10); /* far from its neighbors */
     kernel(&run, GEMM, 100);
     run_op(&run, "aten::op", NULL, NULL, "8", SOFTMAX, 10); /* on another stream */
+    kernel(&run, GEMM, 100);
+    kernel(&run, SOFTMAX, 10); /* of a loss */
+    kernel(&run, NLL_LOSS, 5);
     kernel(&run, GEMM, 100);
     kernel(&run, SOFTMAX, 10); /* nothing behind it */
     analyze(&run);

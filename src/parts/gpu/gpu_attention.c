@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * gpu_attention.c - attention that is not one kernel: on a stream, a matrix multiplication, then a softmax with at most some
- * small kernels around it, then a matrix multiplication again. The softmax of a loss (log_softmax) is none of it. */
+ * small kernels around it, then a matrix multiplication again. The softmax of a loss is none of it. */
 #include <string.h>
 
 #include "gpu_work.h"
@@ -16,7 +16,7 @@ struct stretch {
     int64_t gemm_ns, between_ns; /* gemm_ns: of that multiplication; -1 = there was none yet */
     int64_t gemm_start_ns;
     uint32_t between;
-    bool has_softmax;
+    bool has_softmax, has_loss;
 };
 
 struct attention {
@@ -38,12 +38,20 @@ static bool is_of_loss(const struct ap_trace *trace, const struct ap_device_row 
            (linked->op != AP_NO_ROW && ap_text_contains_folded(ap_row_name(trace, linked->op), "log_softmax"));
 }
 
+/* A loss takes the softmax of the last product, and its kernels follow. */
+static bool is_loss(const struct ap_trace *trace, const struct ap_device_row *linked)
+{
+    return ap_text_contains_folded(ap_row_name(trace, linked->row), "nll_loss") ||
+           ap_text_contains_folded(ap_row_name(trace, linked->row), "cross_entropy");
+}
+
 /* At the multiplication @row. */
 static void end_stretch(struct ap_gpu_work *work, struct stretch *stretch, uint32_t row, struct attention *found)
 {
     const struct ap_trace *trace = work->context->trace;
     int64_t gemm_ns = trace->events.dur_ns[row], start_ns = trace->events.start_ns[row];
-    bool is_attention = stretch->has_softmax && stretch->gemm_ns >= 0 && stretch->between <= MAX_BETWEEN;
+    bool is_attention =
+        stretch->has_softmax && !stretch->has_loss && stretch->gemm_ns >= 0 && stretch->between <= MAX_BETWEEN;
     if (is_attention) {
         found->count++;
         found->scores_ns = ap_gpu_add_ns(work, found->scores_ns, stretch->between_ns);
@@ -63,6 +71,7 @@ static void take_kernel(struct ap_gpu_work *work, struct stretch *stretch, const
         end_stretch(work, stretch, linked->row, found);
         return;
     }
+    stretch->has_loss |= stretch->has_softmax && is_loss(trace, linked);
     stretch->has_softmax |= subfamily == softmax && !is_of_loss(trace, linked);
     stretch->between_ns = ap_gpu_add_ns(work, stretch->between_ns, dur_ns);
     stretch->between += stretch->between < UINT32_MAX;

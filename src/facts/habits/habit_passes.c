@@ -28,6 +28,25 @@ static void end_pass(struct ap_habit_rows *rows, struct pass *pass)
     pass->open = false;
 }
 
+static bool is_node(const struct ap_habit_rows *rows, size_t at)
+{
+    return AP_HAS(ap_item_words(rows, &rows->items[at]), NODE);
+}
+
+/* How many items come before the last forward pass where the recording ends within the backward pass behind it: which of its
+ * nodes would have run still is unknown. */
+static size_t count_settled(const struct ap_habit_rows *rows)
+{
+    size_t count = rows->item_count;
+    if (!count || !is_node(rows, count - 1))
+        return count;
+    while (count && is_node(rows, count - 1))
+        count--;
+    while (count && ap_habit_is_call(rows, &rows->items[count - 1]))
+        count--;
+    return count;
+}
+
 /* Made nodes, and none of them ran later in the recording. */
 static bool is_unused(const struct ap_habit_rows *rows, size_t at)
 {
@@ -57,6 +76,7 @@ void ap_habit_find_passes(struct ap_habit_rows *rows)
 {
     struct pass pass = { .open = false };
     enum event last = NOTHING;
+    size_t settled = count_settled(rows);
     for (size_t i = 0; i < rows->item_count; i++) {
         const struct ap_habit_item *item = &rows->items[i];
         if (i && item->step != rows->items[i - 1].step) {
@@ -74,7 +94,7 @@ void ap_habit_find_passes(struct ap_habit_rows *rows)
                       pass.open                                          ? pass.id
                       : last == OF_OPTIMIZER && rows->facts->steps.count ? AP_HABIT_evaluation
                                                                          : AP_HABIT_gradless_pass);
-        } else if (is_unused(rows, i)) {
+        } else if (i < settled && is_unused(rows, i)) {
             go_on(rows, &pass, item, AP_HABIT_unused_graph);
         } else if (ap_habit_sequence_after(rows, i) > ap_item_sequence(rows, item)) {
             end_pass(rows, &pass);

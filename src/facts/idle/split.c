@@ -5,11 +5,11 @@
 #include <string.h>
 
 #include "idle.h"
+#include "recurring_calls.h"
 
 #include "poison.h"
 
 #define DETAIL_MAX_COUNT 2000
-#define STEPS_TO_RECUR 3 /* steady steps, from which on it can be told what each of them has: our choice */
 
 int64_t ap_split_idle_ns(const struct ap_split_part *part)
 {
@@ -231,22 +231,6 @@ static void add_part(struct ap_split_part *to, const struct ap_split_part *part)
         to->cause_ns[i] += part->cause_ns[i];
 }
 
-/* What comes again in each steady step is no start-up: what the second smallest of them has, in all of them, so that one
- * that is short does not decide. */
-static int64_t recurring_calls_ns(const struct ap_split *split, const struct ap_steps *steps)
-{
-    int64_t least_ns = INT64_MAX, second_ns = INT64_MAX;
-    for (size_t i = 0; i < split->step_count; i++) {
-        int64_t ns = split->steps[i].cause_ns[AP_IDLE_driver_call];
-        if (!ap_step_is_steady(&steps->steps[i]) || ns >= second_ns)
-            continue;
-        second_ns = ns < least_ns ? least_ns : ns;
-        least_ns = ns < least_ns ? ns : least_ns;
-    }
-    int64_t all_ns = split->steady.cause_ns[AP_IDLE_driver_call], count = (int64_t)split->steady_count;
-    return count < STEPS_TO_RECUR ? 0 : second_ns < all_ns / count ? second_ns * count : all_ns;
-}
-
 static void finish_parts(struct ap_split *split, const struct ap_steps *steps)
 {
     take_differences(&split->window);
@@ -257,7 +241,6 @@ static void finish_parts(struct ap_split *split, const struct ap_steps *steps)
         add_part(&split->steady, &split->steps[i]);
         split->steady_count++;
     }
-    split->recurring_call_ns = recurring_calls_ns(split, steps);
 }
 
 /* Classes and gaps, and what each gap is due to. */
@@ -299,7 +282,7 @@ enum ap_status ap_split_init(struct ap_split *split, const struct ap_trace *trac
             return ap_fail_memory(gate, reterr);
     finish_parts(split, steps);
     finish_bins(bins);
-    return AP_OK;
+    return ap_find_recurring_calls(split, trace, links, steps, reterr);
 }
 
 void ap_split_release(struct ap_split *split)

@@ -18,6 +18,8 @@ struct ap_split_part {
     int64_t dur_ns;
     int64_t class_ns[AP_SPLIT_CLASS_COUNT_];
     int64_t cause_ns[AP_IDLE_CAUSE_COUNT_]; /* sum to dur_ns less the classes */
+    int64_t recurring_call_ns; /* of driver calls and allocations: what each step has again, or each part of a window without
+                                * steps; 0 of a single step */
 };
 
 /** Of the longest gaps in the window. */
@@ -63,7 +65,6 @@ struct ap_split {
     size_t step_count;
     struct ap_split_part steady; /* sum over the steady steps */
     size_t steady_count;
-    int64_t recurring_call_ns; /* of the driver calls that devices wait for in steady steps: what each step has again */
     struct ap_gap_sum gap_sums[AP_GAPS_COUNT_];
     struct ap_gap_detail *details; /* longest gap first */
     size_t detail_count;

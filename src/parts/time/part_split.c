@@ -71,12 +71,13 @@ static void keep_times(const struct ap_split *split, struct ap_model *model)
         [AP_IDLE_host_operator] = true, [AP_IDLE_untraced] = true,
     };
     struct ap_stretches host = { .list = NULL };
+    bool recurs = ap_split_judged(split)->recurring_call_ns > 0;
     for (int i = 0; split->has_gpu && i < AP_IDLE_CAUSE_COUNT_; i++) {
         char path[96];
         struct ap_stretches gaps = { .list = NULL };
         (void)snprintf(path, sizeof(path), "split.judged.idle_causes.%s_us", ap_idle_cause_name((enum ap_idle_cause)i));
         ap_stretches_add_all(&gaps, model->arena.gate, &split->of_cause[i]);
-        if (of_host[i] || (i == AP_IDLE_driver_call && split->recurring_call_ns))
+        if (of_host[i] || (recurs && (i == AP_IDLE_driver_call || i == AP_IDLE_allocation)))
             ap_stretches_add_all(&host, model->arena.gate, &gaps);
         ap_model_keep_time(model, path, &gaps);
     }

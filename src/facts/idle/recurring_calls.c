@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT
+ * recurring_calls.c - what comes again in each steady step is no start-up. Where steps are not known the window is cut into
+ * equal pieces, and calls recur where each piece has some while the kernels of the first run again in the last: a single
+ * iteration that loads all that it runs is a start as a whole. */
+#include "recurring_calls.h"
+
+#include "poison.h"
+
+#define PIECES_TO_RECUR 3 /* of so many it can be told what each has: our choice */
+#define WINDOW_PIECES 4   /* a start fills the first, perhaps the second: our choice */
+
+static int64_t call_ns(const int64_t *cause_ns)
+{
+    return cause_ns[AP_IDLE_driver_call] + cause_ns[AP_IDLE_allocation];
+}
+
+/* What recurs is what the second smallest of the pieces has, in all of them, so that one that is short does not decide. */
+struct recurring {
+    int64_t all_ns, least_ns, second_ns, count;
+};
+
+static void see_piece(struct recurring *seen, int64_t ns)
+{
+    seen->all_ns += ns;
+    seen->count++;
+    if (ns >= seen->second_ns)
+        return;
+    seen->second_ns = ns < seen->least_ns ? seen->least_ns : ns;
+    seen->least_ns = ns < seen->least_ns ? ns : seen->least_ns;
+}
+
+static int64_t recurring_ns(const struct recurring *seen)
+{
+    if (seen->count < PIECES_TO_RECUR)
+        return 0;
+    return seen->second_ns < seen->all_ns / seen->count ? seen->second_ns * seen->count : seen->all_ns;
+}
+
+/* ---- the window, whatever steps there are ---- */
+
+static int piece_of(const struct ap_split *split, int64_t start_ns)
+{
+    double place = (double)(start_ns - split->start_ns) / (double)split->window.dur_ns * WINDOW_PIECES;
+    return !(place > 0) ? 0 : place < WINDOW_PIECES ? (int)place : WINDOW_PIECES - 1;
+}
+
+/* Each call is of the piece that it begins in, so that a long one does not recur. */
+static void add_calls(const struct ap_split *split, const struct ap_stretches *calls, int64_t *piece_ns)
+{
+    for (size_t i = 0; i < calls->count; i++)
+        piece_ns[piece_of(split, calls->list[i].start_ns)] += calls->list[i].end_ns - calls->list[i].start_ns;
+}
+
+static int64_t recurring_in_window_ns(const struct ap_split *split)
+{
+    const struct ap_stretches *calls = &split->of_cause[AP_IDLE_driver_call],
+                              *allocations = &split->of_cause[AP_IDLE_allocation];
+    struct recurring seen = { .least_ns = INT64_MAX, .second_ns = INT64_MAX };
+    int64_t piece_ns[WINDOW_PIECES] = { 0 }, most_ns = call_ns(split->window.cause_ns);
+    if (calls->unknown || allocations->unknown) /* too many for a start */
+        return most_ns;
+    add_calls(split, calls, piece_ns);
+    add_calls(split, allocations, piece_ns);
+    for (int i = 0; i < WINDOW_PIECES; i++)
+        see_piece(&seen, piece_ns[i]);
+    return recurring_ns(&seen) < most_ns ? recurring_ns(&seen) : most_ns;
+}
+
+/* Most of what devices run in the last piece ran in the first. */
+static enum ap_status does_work_repeat(bool *ret_repeats, const struct ap_split *split, const struct ap_trace *trace,
+                                       const struct ap_links *links, struct ap_error *reterr)
+{
+    uint64_t last_count = 0, again_count = 0;
+    size_t name_count = ap_trace_id_count(trace);
+    uint8_t *ran_first; /* by name */
+    AP_TRY(AP_ALLOC_CLEARED(split->gate, ran_first, name_count, reterr));
+    for (size_t i = 0; i < links->count; i++)
+        if (piece_of(split, trace->events.start_ns[links->rows[i].row]) == 0)
+            ran_first[trace->events.name[links->rows[i].row]] = true;
+    for (size_t i = 0; i < links->count; i++) {
+        uint32_t row = links->rows[i].row;
+        bool is_last = piece_of(split, trace->events.start_ns[row]) == WINDOW_PIECES - 1;
+        last_count += is_last;
+        again_count += is_last && ran_first[trace->events.name[row]];
+    }
+    AP_FREE(split->gate, ran_first, name_count);
+    *ret_repeats = again_count > last_count / 2;
+    return AP_OK;
+}
+
+/* ---- steps ---- */
+
+/* Of too few steps it is told from the window. */
+static int64_t recurring_in_steps_ns(const struct ap_split *split, const struct ap_steps *steps)
+{
+    struct recurring seen = { .least_ns = INT64_MAX, .second_ns = INT64_MAX };
+    int64_t in_window_ns = call_ns(split->window.cause_ns);
+    for (size_t i = 0; i < split->step_count; i++)
+        if (ap_step_is_steady(&steps->steps[i]))
+            see_piece(&seen, call_ns(split->steps[i].cause_ns));
+    if (seen.count >= PIECES_TO_RECUR || !in_window_ns)
+        return recurring_ns(&seen);
+    return ap_share_of(seen.all_ns, (double)split->window.recurring_call_ns / (double)in_window_ns);
+}
+
+enum ap_status ap_find_recurring_calls(struct ap_split *split, const struct ap_trace *trace, const struct ap_links *links,
+                                       const struct ap_steps *steps, struct ap_error *reterr)
+{
+    bool repeats = false;
+    int64_t in_window_ns = split->has_gpu ? recurring_in_window_ns(split) : 0;
+    if (in_window_ns)
+        AP_TRY(does_work_repeat(&repeats, split, trace, links, reterr));
+    split->window.recurring_call_ns = repeats ? in_window_ns : 0;
+    split->steady.recurring_call_ns = recurring_in_steps_ns(split, steps);
+    return AP_OK;
+}

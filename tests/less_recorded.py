@@ -1,0 +1,114 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The same run, recorded with less: what is found stays, is told more widely, or falls silent; nothing else takes its place.
+
+    less_recorded.py --program PROGRAM
+
+Of each scenario a part of the recording is left out (Python frames, shapes, steps, arrows, ...) or only the middle of the
+window kept. What comes first then with high or critical severity must be what came first before, or one of the wider
+findings named below for it; a run that had no such finding gets none. Prints TAP.
+To add one: a line in SCENARIOS or CHANGES."""
+
+import argparse
+import gzip
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from golden import ROOT
+from tap import Tap
+
+LIMIT_S = 60
+# The scenario, and what may come first when less is known.
+SCENARIOS = {
+    "cold-start": {"cold-start-step"},
+    "driver-lock": {"driver-calls-in-steps"},
+    "empty-cache-each-step": {"empty-cache-in-loop", "device-malloc-in-loop"},
+    "engine-waits-to-schedule": {"engine-gaps", "graph-gaps"},
+    "engine-waits-to-schedule-healthy": set(),
+    "garbage-collection": {"explicit-gc", "host-bound"},
+    "gradient-accumulation-without-no-sync": {"accumulation-reduces", "exposed-communication"},
+    "gradient-accumulation-without-no-sync-healthy": set(),
+    "malloc-in-loop": {"device-malloc-in-loop"},
+    "per-tensor-optimizer": {"per-tensor-optimizer", "uncompiled-elementwise"},
+    "per-tensor-optimizer-healthy": set(),
+    "sampled-rows": set(),
+    "slow-input-pipeline": {"dataloader-wait", "host-bound"},
+    "sync-every-iteration": {"explicit-sync"},
+    "sync-every-iteration-healthy": set(),
+    "tiny-kernels": {"host-bound-small-ops"},
+    "tiny-kernels-healthy": set(),
+    "pytorch-deep-copied": {"deep-copies"},
+    "pytorch-heads-one-by-one-healthy": set(),
+    "pytorch-slow-worker": {"dataloader-wait"},
+}
+
+
+def without_rows(leaves_out):
+    return lambda events: [event for event in events if not leaves_out(event)]
+
+
+def category(event):
+    return str(event.get("cat", "")).lower()
+
+
+def without_args(*keys):
+    def change(events):
+        return [event if not isinstance(event.get("args"), dict)
+                else event | {"args": {key: value for key, value in event["args"].items() if key not in keys}}
+                for event in events]
+    return change
+
+
+def middle(events):
+    """What lies wholly within the middle three fifths of the time, and all that has no time."""
+    timed = [event for event in events if event.get("ph") == "X" and category(event) != "trace"]
+    start = min(event["ts"] for event in timed)
+    whole = max(event["ts"] + event["dur"] for event in timed) - start
+    return [event for event in events if event.get("ph") != "X"
+            or start + 0.2 * whole <= event["ts"] and event["ts"] + event["dur"] <= start + 0.8 * whole]
+
+
+CHANGES = {
+    "Python frames": without_rows(lambda event: category(event) == "python_function"),
+    "shapes": without_args("Input Dims", "Input type", "Input Strides", "Concrete Inputs"),
+    "steps": without_rows(lambda event: str(event.get("name", "")).startswith("ProfilerStep")),
+    "annotations": without_rows(lambda event: category(event) in ("user_annotation", "gpu_user_annotation")),
+    "arrows": without_rows(lambda event: event.get("ph") in ("s", "t", "f")),
+    "calls of the runtime": without_rows(lambda event: category(event) in ("cuda_runtime", "cuda_driver")),
+    "numbers that link": without_args("correlation", "External id", "Ev Idx", "Sequence number"),
+    "all but the middle": middle,
+}
+
+
+def first_of(program, document, folder):
+    """The first finding, where it is of high or critical severity."""
+    path = Path(folder) / "trace.json"
+    path.write_text(json.dumps(document), encoding="utf-8")
+    done = subprocess.run([program, path, "--format", "json"], capture_output=True, timeout=LIMIT_S, check=True)
+    findings = json.loads(done.stdout)["findings"]
+    return findings[0]["rule_id"] if findings and findings[0]["severity"] in ("high", "critical") else None
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--program", type=Path, required=True)
+    program, tap = parser.parse_args().program.resolve(), Tap()
+    with tempfile.TemporaryDirectory() as folder:
+        for name, allowed in SCENARIOS.items():
+            data = (ROOT / "fixtures" / "scenarios" / name / "trace.json.gz").read_bytes()
+            document = json.loads(gzip.decompress(data))
+            first = first_of(program, document, folder)
+            tap.ok(first is None or first in allowed, f"{name}: as recorded", first)
+            for what, change in CHANGES.items():
+                less = document | {"traceEvents": change(document["traceEvents"])}
+                if less != document:
+                    first = first_of(program, less, folder)
+                    tap.ok(first is None or first in allowed, f"{name}: without {what}", first)
+    return tap.done()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

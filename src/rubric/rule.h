@@ -153,7 +153,7 @@ struct ap_cause_list {
 };
 
 struct ap_rule {
-    struct ap_rule *next;
+    struct ap_rule *next, *older; /* older: before it, with an id of as many bytes, but for multiples of AP_RULE_LENGTHS */
     int line;
     struct ap_text id, title, source, change;
     struct ap_text texts[AP_TEXT_COUNT_];
@@ -183,10 +183,13 @@ struct ap_rule {
     bool suppresses_all; /* the recording is of something else than the run: no advice is taken from it */
 };
 
+/** Ids are looked up among those of one length. */
+#define AP_RULE_LENGTHS 64
+
 struct ap_rubric {
     struct ap_arena arena;   /* holds this struct, too */
     struct ap_text document; /* as it was read; in the arena, or compiled in */
-    struct ap_rule *first, *last;
+    struct ap_rule *first, *last, *of_length[AP_RULE_LENGTHS];
     size_t rule_count;
 };
 
@@ -201,7 +204,7 @@ const struct ap_rule *ap_rubric_find(const struct ap_rubric *rubric, struct ap_t
  * checked. */
 bool ap_text_is_path(struct ap_text text);
 
-/** rule_block.c: the machine part; fills all of *rule but its texts. @text stays as long as @rubric, since the rule keeps
+/** rule_block.c: the machine part; fills all of *rule but its texts, and leaves placeholders of its source unread. @text stays as long as @rubric, since the rule keeps
  * pieces of it; @place is of its first line. */
 AP_MUST_CHECK enum ap_status ap_rule_block_parse(struct ap_rubric *rubric, struct ap_text text, struct ap_place place,
                                                  struct ap_rule *rule, struct ap_error *reterr);

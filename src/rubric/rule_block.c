@@ -12,6 +12,7 @@ struct block {
     struct ap_rubric *rubric;
     struct ap_rule *rule;
     struct ap_place place; /* of the value that is being read */
+    bool is_checked;
     struct ap_error *reterr;
 };
 
@@ -303,9 +304,9 @@ static enum ap_status parse_rests_on(struct block *block, struct ap_text value)
 
 static enum ap_status parse_due_to(struct block *block, struct ap_text value)
 {
-    struct ap_text line; /* of which the rule keeps pieces */
-    AP_TRY(keep_line(block, value, &line));
-    return ap_cause_lists_parse(line, block->place, &block->rubric->arena, block->rule, block->reterr);
+    AP_TRY(keep_line(block, value, &block->rule->due_to));
+    return block->is_checked ? AP_OK
+                             : ap_cause_lists_check(block->rule->due_to, block->place, &block->rubric->arena, block->reterr);
 }
 
 static enum ap_status parse_bottleneck(struct block *block, struct ap_text value)
@@ -428,7 +429,6 @@ struct room {
     struct ap_severity_clause severity_clauses[AP_RULE_MAX_CLAUSES];
     struct ap_confidence_clause confidence_clauses[AP_RULE_MAX_CLAUSES];
     struct ap_rule_place places[AP_RULE_MAX_PLACES];
-    struct ap_cause_list due_to[AP_RULE_MAX_CAUSE_LISTS];
     const struct ap_rule *suppressed_by[AP_RULE_MAX_SUPPRESSORS];
 };
 
@@ -444,7 +444,7 @@ static enum ap_status keep_lists(struct ap_arena *arena, struct ap_rule *rule, s
 {
     bool kept = KEEP_LIST(arena, rule->severity_clauses, rule->severity_clause_count) &&
                 KEEP_LIST(arena, rule->confidence_clauses, rule->confidence_clause_count) &&
-                KEEP_LIST(arena, rule->places, rule->place_count) && KEEP_LIST(arena, rule->due_to, rule->due_to_count) &&
+                KEEP_LIST(arena, rule->places, rule->place_count) &&
                 KEEP_LIST(arena, rule->suppressed_by, rule->suppressed_by_count);
     return kept ? AP_OK : ap_fail_memory(arena->gate, reterr);
 }
@@ -457,17 +457,16 @@ static bool never_above_info(const struct ap_rule *rule)
     return rule->severity == AP_SEVERITY_info;
 }
 
-enum ap_status ap_rule_block_parse(struct ap_rubric *rubric, struct ap_text text, struct ap_place place,
+enum ap_status ap_rule_block_parse(struct ap_rubric *rubric, struct ap_text text, struct ap_place place, bool is_checked,
                                    struct ap_rule *rule, struct ap_error *reterr)
 {
     static const int required[] = { KEY_when, KEY_severity, KEY_confidence, KEY_source, KEY_bottleneck, KEY_hardware };
-    struct block block = { .rubric = rubric, .rule = rule, .place = place, .reterr = reterr };
+    struct block block = { .rubric = rubric, .rule = rule, .place = place, .is_checked = is_checked, .reterr = reterr };
     struct room room;
     unsigned seen = 0;
     rule->severity_clauses = room.severity_clauses;
     rule->confidence_clauses = room.confidence_clauses;
     rule->places = room.places;
-    rule->due_to = room.due_to;
     rule->suppressed_by = room.suppressed_by;
     while (text.bytes) {
         int lines;
@@ -484,5 +483,6 @@ enum ap_status ap_rule_block_parse(struct ap_rubric *rubric, struct ap_text text
                                      keys[required[i]].name.data);
     if (!(seen & 1u << KEY_domain))
         rule->domain = ap_rule_default_domain(rule);
-    return keep_lists(&rubric->arena, rule, reterr);
+    AP_TRY(keep_lists(&rubric->arena, rule, reterr));
+    return is_checked ? AP_OK : ap_rule_text_check(rule, rule->source, place, reterr);
 }

@@ -22,7 +22,8 @@ bool ap_catalogue_matches(struct ap_text path, const char *pattern)
     return i == path.bytes && !pattern[j];
 }
 
-/* As make_catalogue.py has it. A table that nobody adds to needs no key: how far a look-up goes is known when it is built. */
+/* As make_catalogue.py has it. A table that nobody adds to needs no key: how far a look-up goes is known when it is
+ * built. */
 static size_t slot_of(struct ap_text path)
 {
     uint32_t hash = 2166136261u;

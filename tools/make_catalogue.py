@@ -500,6 +500,32 @@ def keys_c(catalogue):
             for key, (unit, sign) in sorted(units.items(), key=lambda item: item[0].encode())]
 
 
+def slot_of(path, count):
+    """As src/catalogue/catalogue.c has it."""
+    number = 2166136261
+    for byte in path.encode():
+        number = (number ^ byte) * 16777619 & 0xffffffff
+    return (number ^ number >> 15) & (count - 1)
+
+
+def slots_of(figures):
+    """Open addressing, at most a quarter full."""
+    count = 1 << (4 * len(figures) - 1).bit_length()
+    slots = [0] * count
+    for number, figure in enumerate(figures, 1):
+        at = slot_of(figure.path, count)
+        while slots[at]:
+            at = (at + 1) % count
+        slots[at] = number
+    return slots
+
+
+def numbers_c(name, numbers):
+    rows = [", ".join(map(str, numbers[at:at + 24])) for at in range(0, len(numbers), 24)]
+    return [f"const uint16_t {name}s[] = {{", *(f"    {row}," for row in rows), "};",
+            f"const size_t {name}_count = {len(numbers)};"]
+
+
 def figures_c(catalogue):
     figures = all_figures(catalogue)
     compared = sorted((int(figure.row.traits["compared"][1][0]), index) for index, figure in enumerate(figures)
@@ -510,6 +536,8 @@ def figures_c(catalogue):
         "const struct ap_key_info ap_keys[] = {", *keys, "};", f"const size_t ap_key_count = {len(keys)};",
         "const struct ap_figure_info ap_figures[] = {", *map(figure_c, figures), "};",
         f"const size_t ap_figure_count = {len(figures)};",
+        *numbers_c("ap_figure_slot", slots_of(figures)),
+        *numbers_c("ap_pattern_figure", [at for at, figure in enumerate(figures) if "*" in figure.path]),
         "const struct ap_figure_info *const ap_compared_figures[] = {",
         *(f"    &ap_figures[{index}]," for _, index in compared), "};",
         f"const size_t ap_compared_figure_count = {len(compared)};", ""])

@@ -17,6 +17,8 @@ static void forget_path(struct ap_facts *facts)
         ap_facts_forget_path(facts);
 }
 
+/* Of these all passes take less time than a second thread takes to start. */
+#define FEW_ROWS 4000
 #define EARLY AP_FACTS_EARLY
 
 /* In the order of the report. To add a part: its line here, with EARLY where it reads neither split nor path. */
@@ -69,7 +71,8 @@ enum ap_status ap_analyze_trace(struct ap_facts *facts, const struct ap_part_opt
     const struct ap_passes passes = { ap_fact_entries, AP_FACT_COUNT_, parts, AP_COUNT_OF(parts) };
     struct ap_part_context context = context_of(facts, options, notes);
     bool overflowed = false;
-    AP_TRY(ap_run_passes(&passes, facts, &context, two_threads, model, &overflowed, reterr));
+    bool is_worth_it = facts->trace->events.count > FEW_ROWS;
+    AP_TRY(ap_run_passes(&passes, facts, &context, two_threads && is_worth_it, model, &overflowed, reterr));
     AP_TRY(verdict.part(&context, model, &model->root, reterr));
     note_findings_on_the_way(facts, notes, overflowed || context.overflowed);
     return ap_model_status(model, reterr);

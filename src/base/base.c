@@ -73,8 +73,11 @@ int ap_text_compare(struct ap_text a, struct ap_text b)
 bool ap_text_contains_folded(struct ap_text text, const char *lower_needle)
 {
     size_t needle_bytes = strlen(lower_needle);
+    char first = *lower_needle;
     for (size_t start = 0; start + needle_bytes <= text.bytes; start++) {
         size_t same = 0;
+        if (first && ap_folded(text.data[start]) != first)
+            continue;
         while (same < needle_bytes && ap_folded(text.data[start + same]) == lower_needle[same])
             same++;
         if (same == needle_bytes)

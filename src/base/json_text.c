@@ -35,6 +35,11 @@ void ap_json_write_text(struct ap_out *out, struct ap_text text)
     ap_out_char(out, '"');
     size_t plain = 0; /* start of what needs no change */
     for (size_t at = 0; at < text.bytes;) {
+        char byte = text.data[at];
+        if (byte >= ' ' && byte < 0x7f && byte != '"' && byte != '\\') { /* as most are */
+            at++;
+            continue;
+        }
         size_t start = at;
         uint32_t code_point = ap_code_point_next(text, &at);
         bool broken = code_point == AP_CODE_POINT_REPLACEMENT && at - start == 1;

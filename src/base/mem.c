@@ -6,6 +6,8 @@
 
 /* poison.h is not included here: this file is the gate that the other files are kept to. */
 
+/* Each chunk of an arena is twice the one before, up to the larger: many arenas hold next to nothing. */
+#define ARENA_FIRST_BYTES ((size_t)2 << 10)
 #define ARENA_CHUNK_BYTES ((size_t)64 << 10)
 
 /* From a key of its own, which nothing else uses. */
@@ -192,7 +194,9 @@ void ap_arena_init(struct ap_arena *arena, struct ap_gate *gate)
 
 static bool add_chunk(struct ap_arena *arena, size_t data_bytes)
 {
-    size_t size = data_bytes > ARENA_CHUNK_BYTES ? data_bytes : ARENA_CHUNK_BYTES;
+    size_t size = arena->chunk_size_bytes ? 2 * arena->chunk_size_bytes : ARENA_FIRST_BYTES;
+    size = size < ARENA_CHUNK_BYTES ? size : ARENA_CHUNK_BYTES;
+    size = size > data_bytes ? size : data_bytes;
     size_t total = sizeof(struct ap_arena_chunk) + size;
     struct ap_arena_chunk *chunk = ap_mem_resize(arena->gate, NULL, 0, total);
     if (!chunk)

@@ -22,23 +22,29 @@ bool ap_catalogue_matches(struct ap_text path, const char *pattern)
     return i == path.bytes && !pattern[j];
 }
 
-static int by_path(const void *key, const void *element)
+/* As make_catalogue.py has it. A table that nobody adds to needs no key: how far a look-up goes is known when it is
+ * built. */
+static size_t slot_of(struct ap_text path)
 {
-    const struct ap_text *path = key;
-    const struct ap_figure_info *figure = element;
-    int order = strncmp(path->data, figure->path, path->bytes);
-    return order ? order : -(figure->path[path->bytes] != '\0');
+    uint32_t hash = 2166136261u;
+    for (size_t i = 0; i < path.bytes; i++)
+        hash = (hash ^ (unsigned char)path.data[i]) * 16777619u;
+    return (hash ^ hash >> 15) & (ap_figure_slot_count - 1);
 }
 
 const struct ap_figure_info *ap_catalogue_find(struct ap_text path)
 {
     if (memchr(path.data, '\0', path.bytes))
         return NULL;
-    const struct ap_figure_info *found = bsearch(&path, ap_figures, ap_figure_count, sizeof(ap_figures[0]), by_path);
-    for (size_t i = 0; !found && i < ap_figure_count; i++) /* those without a star do not match: they were not found */
-        if (ap_catalogue_matches(path, ap_figures[i].path))
-            found = &ap_figures[i];
-    return found;
+    for (size_t slot = slot_of(path); ap_figure_slots[slot]; slot = (slot + 1) & (ap_figure_slot_count - 1)) {
+        const struct ap_figure_info *figure = &ap_figures[ap_figure_slots[slot] - 1];
+        if (strncmp(path.data, figure->path, path.bytes) == 0 && !figure->path[path.bytes])
+            return figure;
+    }
+    for (size_t i = 0; i < ap_pattern_figure_count; i++)
+        if (ap_catalogue_matches(path, ap_figures[ap_pattern_figures[i]].path))
+            return &ap_figures[ap_pattern_figures[i]];
+    return NULL;
 }
 
 static int by_key(const void *key, const void *element)

@@ -35,6 +35,11 @@ extern const struct ap_key_info ap_keys[]; /* those of numbers, in order of memc
 extern const size_t ap_key_count;
 extern const struct ap_figure_info ap_figures[]; /* in order of memcmp of the paths */
 extern const size_t ap_figure_count;
+/** Where a path stands: its figure plus 1, from the slot of its hash on; 0 = none. */
+extern const uint16_t ap_figure_slots[];
+extern const size_t ap_figure_slot_count;   /* a power of two */
+extern const uint16_t ap_pattern_figures[]; /* those with a "*" */
+extern const size_t ap_pattern_figure_count;
 /** Those that comparisons look at, in the order in which they tell them. */
 extern const struct ap_figure_info *const ap_compared_figures[];
 extern const size_t ap_compared_figure_count;

@@ -66,10 +66,10 @@ static struct ap_text word_up_to(struct parser *parser, const char *stops)
 {
     skip_space(parser);
     const char *at = parser->at;
-    for (size_t own = 0; at < parser->end && !ap_is_space(*at); at++) {
-        if (is_letter(*at) || *at == '.') /* as most are: no stop */
+    for (size_t own = 0; at < parser->end; at++) {
+        if (is_letter(*at) || ap_is_digit(*at) || *at == '.') /* as most are: no stop */
             continue;
-        if (*at && strchr(stops, *at))
+        if (ap_is_space(*at) || (*at && strchr(stops, *at)))
             break;
         if (*at == ')' && !own && parser->open)
             break;

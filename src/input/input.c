@@ -17,6 +17,7 @@
 #define BLOCK_MAX_BYTES ((size_t)64 << 20)
 #define THREADS_A_FETCHER 6                     /* copying a file takes about a sixth of the time of reading it */
 #define RAW_PIECE_MAX_BYTES ((size_t)256 << 10) /* compressed bytes stay in the cache beside what becomes of them */
+#define SMALL_FILE_BYTES ((uint64_t)64 << 10)   /* read in less time than it takes to start a thread for it */
 #define FIRST_BLOCK_MIN_BYTES ((size_t)4096)    /* what the content is judged by: of these, never of more */
 
 struct ap_input {
@@ -208,7 +209,8 @@ static enum ap_status open_input(struct ap_gate *gate, const char *path, const s
         AP_FREE(gate, input, 1);
         return status;
     }
-    ap_block_ring_start(&input->ring, (struct ap_block_filler){ fill, fetchers, input }, options->threads > 0);
+    bool is_small = input->raw.size_bytes && input->raw.size_bytes <= SMALL_FILE_BYTES;
+    ap_block_ring_start(&input->ring, (struct ap_block_filler){ fill, fetchers, input }, options->threads > 0 && !is_small);
     *ret_input = input;
     return AP_OK;
 }

@@ -82,17 +82,14 @@ static struct ap_value *spare(struct ap_model *model, enum ap_value_type type)
     return &model->spare;
 }
 
+/* @key is kept as it is: those of ours are literals. */
 static struct ap_value *add(struct ap_model *model, struct ap_value *parent, struct ap_text key, enum ap_value_type type)
 {
     struct ap_value *value = model->failed ? NULL : ap_arena_alloc(&model->arena, sizeof(*value));
     if (!value)
         return spare(model, type);
     value->type = type;
-    if (key.data) {
-        value->key = ap_arena_text(&model->arena, key);
-        if (!value->key.data)
-            return spare(model, type);
-    }
+    value->key = key;
     if (parent->as.children.last)
         parent->as.children.last->next = value;
     else
@@ -128,11 +125,18 @@ struct ap_value *ap_add_object(struct ap_model *model, struct ap_value *parent, 
     return add(model, parent, literal_key(key), AP_VALUE_OBJECT);
 }
 
+static struct ap_text copied(struct ap_model *model, struct ap_text key)
+{
+    struct ap_text copy = key.data ? ap_arena_text(&model->arena, key) : key;
+    model->failed |= key.data && !copy.data;
+    return copy;
+}
+
 /* With a key that stood in an input. */
 static struct ap_value *add_named(struct ap_model *model, struct ap_value *parent, struct ap_text key,
                                   enum ap_value_type type)
 {
-    struct ap_value *value = add(model, parent, key, type);
+    struct ap_value *value = add(model, parent, copied(model, key), type);
     value->from_input = true;
     return value;
 }
@@ -235,7 +239,7 @@ void ap_add_number_named(struct ap_model *model, struct ap_value *parent, struct
 
 void ap_add_text_named(struct ap_model *model, struct ap_value *parent, struct ap_text key, struct ap_text text)
 {
-    add_copied_text(model, parent, key, AP_VALUE_TEXT, text, true);
+    add_copied_text(model, parent, copied(model, key), AP_VALUE_TEXT, text, true);
 }
 
 /* One name may stand in each row that there is: a longer one is cut, or a report would grow with the square of its input. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * model_build.h - fills the tree of model.h. A refused allocation is remembered, not returned: builders append
  * freely (values then vanish into a spare one) and check ap_model_status() once at the end.
- * Keys and text are copied, so nothing of the input needs to live on. */
+ * Text is copied, and so are keys that come from an input, so nothing of it needs to live on. */
 #ifndef AP_MODEL_BUILD_H
 #define AP_MODEL_BUILD_H
 
@@ -43,7 +43,8 @@ void ap_model_keep_time(struct ap_model *model, const char *path, struct ap_stre
 /** The stretches that the figure stands on; NULL where they are not known. */
 struct ap_stretches *ap_model_time_of(const struct ap_model *model, const char *path);
 
-/* Each call adds one value at the end of @parent: an object (give a key) or a list (key NULL). Keys that are literals. */
+/* Each call adds one value at the end of @parent: an object (give a key) or a list (key NULL). Keys are literals: they are
+ * not copied. */
 struct ap_value *ap_add_object(struct ap_model *model, struct ap_value *parent, const char *key);
 struct ap_value *ap_add_list(struct ap_model *model, struct ap_value *parent, const char *key);
 void ap_add_null(struct ap_model *model, struct ap_value *parent, const char *key);

@@ -16,7 +16,7 @@ const struct ap_value *ap_value_member_of(const struct ap_value *object, struct 
 {
     if (!object || object->type != AP_VALUE_OBJECT)
         return NULL;
-    for (const struct ap_value *child = ap_value_first(object); child; child = child->next)
+    for (const struct ap_value *child = object->as.children.first; child; child = child->next)
         if (ap_text_equal(child->key, key))
             return child;
     return NULL;

@@ -22,8 +22,8 @@ static enum ap_status read_rule(struct ap_rubric *rubric, const struct ap_rule_s
     rule->line = source->line;
     rule->id = ap_text_of(source->id);
     rule->title = ap_text_of(source->title);
-    AP_TRY(
-        ap_rule_block_parse(rubric, ap_text_of(source->block), (struct ap_place){ NAME, source->block_line }, rule, reterr));
+    struct ap_place place = { NAME, source->block_line };
+    AP_TRY(ap_rule_block_parse(rubric, ap_text_of(source->block), place, true, rule, reterr));
     for (int i = 0; i < AP_TEXT_COUNT_; i++)
         rule->texts[i] = ap_text_of(source->texts[i]);
     ap_rubric_append(rubric, rule);

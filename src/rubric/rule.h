@@ -153,7 +153,7 @@ struct ap_cause_list {
 };
 
 struct ap_rule {
-    struct ap_rule *next;
+    struct ap_rule *next, *older; /* older: before it, with an id of as many bytes, but for multiples of AP_RULE_LENGTHS */
     int line;
     struct ap_text id, title, source, change;
     struct ap_text texts[AP_TEXT_COUNT_];
@@ -174,8 +174,7 @@ struct ap_rule {
     uint32_t phases; /* that it is about; 0 = no part in particular */
     struct ap_rule_place *places;
     size_t place_count;
-    struct ap_cause_list *due_to; /* the first one that has such rows */
-    size_t due_to_count;
+    struct ap_text due_to; /* lists of causes, which few runs ask for: read where the rule is told */
     const char *bottleneck;
     struct ap_hardware hardware;
     const struct ap_rule **suppressed_by;
@@ -183,10 +182,13 @@ struct ap_rule {
     bool suppresses_all; /* the recording is of something else than the run: no advice is taken from it */
 };
 
+/** Ids are looked up among those of one length. */
+#define AP_RULE_LENGTHS 64
+
 struct ap_rubric {
     struct ap_arena arena;   /* holds this struct, too */
     struct ap_text document; /* as it was read; in the arena, or compiled in */
-    struct ap_rule *first, *last;
+    struct ap_rule *first, *last, *of_length[AP_RULE_LENGTHS];
     size_t rule_count;
 };
 
@@ -202,9 +204,9 @@ const struct ap_rule *ap_rubric_find(const struct ap_rubric *rubric, struct ap_t
 bool ap_text_is_path(struct ap_text text);
 
 /** rule_block.c: the machine part; fills all of *rule but its texts. @text stays as long as @rubric, since the rule keeps
- * pieces of it; @place is of its first line. */
+ * pieces of it; @place is of its first line. @is_checked: what is only read where the rule is told is known to be right. */
 AP_MUST_CHECK enum ap_status ap_rule_block_parse(struct ap_rubric *rubric, struct ap_text text, struct ap_place place,
-                                                 struct ap_rule *rule, struct ap_error *reterr);
+                                                 bool is_checked, struct ap_rule *rule, struct ap_error *reterr);
 
 /* ---- rule_topic.c: domains and phases ---- */
 
@@ -233,9 +235,9 @@ void ap_rule_add_places(const struct ap_rule *rule, struct ap_model *model, stru
 
 #define AP_FINDING_MAX_CAUSES 3
 
-/** Lists of the report as "PATH(NAME: AMOUNT where KEY is VALUE); ...". The texts are those of @text. */
-AP_MUST_CHECK enum ap_status ap_cause_lists_parse(struct ap_text text, struct ap_place place, struct ap_arena *arena,
-                                                  struct ap_rule *rule, struct ap_error *reterr);
+/** Is it "PATH(NAME: AMOUNT where KEY is VALUE); ...", lists of the report? What it takes to read that stays in @arena. */
+AP_MUST_CHECK enum ap_status ap_cause_lists_check(struct ap_text text, struct ap_place place, struct ap_arena *arena,
+                                                  struct ap_error *reterr);
 /** Append the list "affected": name and time, bytes or count of the largest rows of the first list of the rule that has any;
  * lists on the way are gone through, rows of one name are summed up. Rows without a name or an amount are left out. */
 AP_MUST_CHECK enum ap_status ap_rule_add_causes(const struct ap_rule *rule, struct ap_model *model, struct ap_value *finding,

@@ -44,21 +44,27 @@ static enum ap_status fire(struct ap_judge *judge, const struct ap_rule *rule)
 static bool is_of_family(const struct ap_judge *judge, const struct ap_rule *rule)
 {
     int family = family_of(rule);
-    bool of_other = false;
-    if (family >= 0)
-        return ap_value_member(judge->root, families[family]) != NULL;
+    return family < 0 ? judge->has_other_rules : judge->families >> family & 1;
+}
+
+/* What does not change while rules are judged. */
+static void look_at_report(struct ap_judge *judge)
+{
+    const struct ap_value *root = judge->root;
     for (size_t i = 0; i < AP_COUNT_OF(families); i++)
-        of_other = of_other || ap_value_member(judge->root, families[i]);
-    return !of_other || ap_value_first(ap_value_member(judge->root, "trace")) ||
-           ap_value_first(ap_value_member(judge->root, "memory"));
+        judge->families |= ap_value_member(root, families[i]) ? 1u << i : 0;
+    judge->has_other_rules = !judge->families || ap_value_first(ap_value_member(root, "trace")) ||
+                             ap_value_first(ap_value_member(root, "memory"));
+    judge->is_compared = ap_value_first(ap_value_at(root, "comparison")) != NULL;
+    for (size_t i = 0; i < ap_artifact_count(); i++)
+        judge->lacks[i] = (uint8_t)(ap_artifact_is_there(root, i) ? AP_ARTIFACT_MAX : ap_artifact_whole(root, i));
 }
 
 static enum ap_status judge_rule(struct ap_judge *judge, const struct ap_rule *rule)
 {
     if (!is_of_family(judge, rule))
         return AP_OK;
-    bool compared = ap_value_first(ap_value_at(judge->root, "comparison")) != NULL;
-    if ((ap_rule_is_about_comparison(rule) ? !compared : judge->options->compared) ||
+    if ((ap_rule_is_about_comparison(rule) ? !judge->is_compared : judge->options->compared) ||
         !ap_hardware_fits(&rule->hardware, judge->root))
         return AP_OK;
     uint32_t absent = ap_judge_absent(judge, rule->needs);
@@ -243,6 +249,7 @@ enum ap_status ap_rubric_apply(const struct ap_rubric *rubric, const struct ap_j
         .reterr = reterr,
     };
     AP_TRY(ap_model_status(model, reterr));
+    look_at_report(&judge);
     struct ap_value *last = findings->as.children.last;
     enum ap_status status = judge_all(&judge, findings);
     move_to_front(findings, last);

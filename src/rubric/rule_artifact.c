@@ -142,16 +142,14 @@ bool ap_artifact_is_there(const struct ap_value *root, size_t artifact)
 static bool makes_known(const struct artifact *it, const char *path)
 {
     size_t path_bytes = strlen(path);
-    for (const char *word = it->figures; *word;) {
-        size_t bytes = strcspn(word, " ");
-        if (*word == '*') {
-            if (path_bytes >= bytes - 1 && memcmp(path + path_bytes - (bytes - 1), word + 1, bytes - 1) == 0)
-                return true;
-        } else if (strncmp(path, word, bytes) == 0) {
+    for (const char *word = it->figures, *end; *word; word = *end ? end + 1 : end) {
+        for (end = word; *end && *end != ' ';)
+            end++;
+        bool is_end = *word == '*';
+        size_t bytes = (size_t)(end - word) - is_end;
+        const char *at = is_end && path_bytes >= bytes ? path + path_bytes - bytes : path;
+        if (*at == word[is_end] && path_bytes >= bytes && memcmp(at, word + is_end, bytes) == 0)
             return true;
-        }
-        word += bytes;
-        word += *word == ' ';
     }
     return false;
 }

@@ -12,6 +12,7 @@ struct block {
     struct ap_rubric *rubric;
     struct ap_rule *rule;
     struct ap_place place; /* of the value that is being read */
+    bool is_checked;
     struct ap_error *reterr;
 };
 
@@ -303,9 +304,9 @@ static enum ap_status parse_rests_on(struct block *block, struct ap_text value)
 
 static enum ap_status parse_due_to(struct block *block, struct ap_text value)
 {
-    struct ap_text line; /* of which the rule keeps pieces */
-    AP_TRY(keep_line(block, value, &line));
-    return ap_cause_lists_parse(line, block->place, &block->rubric->arena, block->rule, block->reterr);
+    AP_TRY(keep_line(block, value, &block->rule->due_to));
+    return block->is_checked ? AP_OK
+                             : ap_cause_lists_check(block->rule->due_to, block->place, &block->rubric->arena, block->reterr);
 }
 
 static enum ap_status parse_bottleneck(struct block *block, struct ap_text value)
@@ -365,26 +366,26 @@ enum {
 };
 
 static const struct {
-    const char *name;
+    struct ap_text name;
     enum ap_status (*parse)(struct block *block, struct ap_text value);
 } keys[] = {
-    [KEY_when] = { "when", parse_when },
-    [KEY_needs] = { "needs", parse_needs },
-    [KEY_severity] = { "severity", parse_severity },
-    [KEY_confidence] = { "confidence", parse_confidence },
-    [KEY_rests_on] = { "rests_on", parse_rests_on },
-    [KEY_rank_by] = { "rank_by", parse_rank_by },
-    [KEY_missing] = { "missing", parse_missing },
-    [KEY_suppressed_by] = { "suppressed_by", parse_suppressed_by },
-    [KEY_suppresses] = { "suppresses", parse_suppresses },
-    [KEY_source] = { "source", parse_source },
-    [KEY_domain] = { "domain", parse_domain },
-    [KEY_phase] = { "phase", parse_phase },
-    [KEY_places] = { "places", parse_places },
-    [KEY_due_to] = { "due_to", parse_due_to },
-    [KEY_change] = { "change", parse_change },
-    [KEY_bottleneck] = { "bottleneck", parse_bottleneck },
-    [KEY_hardware] = { "hardware", parse_hardware },
+    [KEY_when] = { { "when", sizeof("when") - 1 }, parse_when },
+    [KEY_needs] = { { "needs", sizeof("needs") - 1 }, parse_needs },
+    [KEY_severity] = { { "severity", sizeof("severity") - 1 }, parse_severity },
+    [KEY_confidence] = { { "confidence", sizeof("confidence") - 1 }, parse_confidence },
+    [KEY_rests_on] = { { "rests_on", sizeof("rests_on") - 1 }, parse_rests_on },
+    [KEY_rank_by] = { { "rank_by", sizeof("rank_by") - 1 }, parse_rank_by },
+    [KEY_missing] = { { "missing", sizeof("missing") - 1 }, parse_missing },
+    [KEY_suppressed_by] = { { "suppressed_by", sizeof("suppressed_by") - 1 }, parse_suppressed_by },
+    [KEY_suppresses] = { { "suppresses", sizeof("suppresses") - 1 }, parse_suppresses },
+    [KEY_source] = { { "source", sizeof("source") - 1 }, parse_source },
+    [KEY_domain] = { { "domain", sizeof("domain") - 1 }, parse_domain },
+    [KEY_phase] = { { "phase", sizeof("phase") - 1 }, parse_phase },
+    [KEY_places] = { { "places", sizeof("places") - 1 }, parse_places },
+    [KEY_due_to] = { { "due_to", sizeof("due_to") - 1 }, parse_due_to },
+    [KEY_change] = { { "change", sizeof("change") - 1 }, parse_change },
+    [KEY_bottleneck] = { { "bottleneck", sizeof("bottleneck") - 1 }, parse_bottleneck },
+    [KEY_hardware] = { { "hardware", sizeof("hardware") - 1 }, parse_hardware },
 };
 
 static enum ap_status parse_entry(struct block *block, struct ap_text entry, unsigned *seen)
@@ -392,16 +393,16 @@ static enum ap_status parse_entry(struct block *block, struct ap_text entry, uns
     const char *colon = memchr(entry.data, ':', entry.bytes);
     struct ap_text name = ap_text_trim((struct ap_text){ entry.data, colon ? (size_t)(colon - entry.data) : entry.bytes });
     for (size_t i = 0; colon && i < AP_COUNT_OF(keys); i++) {
-        if (!ap_text_is(name, keys[i].name))
+        if (!ap_text_equal(name, keys[i].name))
             continue;
         if (*seen & 1u << i)
-            return ap_fail_in_rubric(block->reterr, block->place, "%s stands twice in this rule", keys[i].name);
+            return ap_fail_in_rubric(block->reterr, block->place, "%s stands twice in this rule", keys[i].name.data);
         *seen |= 1u << i;
-        struct ap_text value = { colon + 1, entry.bytes - (size_t)(colon + 1 - entry.data) };
-        if (!ap_text_trim(value).bytes)
-            return ap_fail_in_rubric(block->reterr, block->place, "%s has no value", keys[i].name);
+        struct ap_text value = { colon + 1, entry.bytes - (size_t)(colon + 1 - entry.data) }, trimmed = ap_text_trim(value);
+        if (!trimmed.bytes)
+            return ap_fail_in_rubric(block->reterr, block->place, "%s has no value", keys[i].name.data);
         /* conditions count their own lines, so they keep their line breaks */
-        return keys[i].parse(block, i == KEY_when ? value : ap_text_trim(value));
+        return keys[i].parse(block, i == KEY_when ? value : trimmed);
     }
     return ap_fail_in_rubric(block->reterr, block->place,
                              "met \"%.*s\" where one of when, needs, severity, confidence, rests_on, rank_by, missing, "
@@ -428,7 +429,6 @@ struct room {
     struct ap_severity_clause severity_clauses[AP_RULE_MAX_CLAUSES];
     struct ap_confidence_clause confidence_clauses[AP_RULE_MAX_CLAUSES];
     struct ap_rule_place places[AP_RULE_MAX_PLACES];
-    struct ap_cause_list due_to[AP_RULE_MAX_CAUSE_LISTS];
     const struct ap_rule *suppressed_by[AP_RULE_MAX_SUPPRESSORS];
 };
 
@@ -444,7 +444,7 @@ static enum ap_status keep_lists(struct ap_arena *arena, struct ap_rule *rule, s
 {
     bool kept = KEEP_LIST(arena, rule->severity_clauses, rule->severity_clause_count) &&
                 KEEP_LIST(arena, rule->confidence_clauses, rule->confidence_clause_count) &&
-                KEEP_LIST(arena, rule->places, rule->place_count) && KEEP_LIST(arena, rule->due_to, rule->due_to_count) &&
+                KEEP_LIST(arena, rule->places, rule->place_count) &&
                 KEEP_LIST(arena, rule->suppressed_by, rule->suppressed_by_count);
     return kept ? AP_OK : ap_fail_memory(arena->gate, reterr);
 }
@@ -457,17 +457,16 @@ static bool never_above_info(const struct ap_rule *rule)
     return rule->severity == AP_SEVERITY_info;
 }
 
-enum ap_status ap_rule_block_parse(struct ap_rubric *rubric, struct ap_text text, struct ap_place place,
+enum ap_status ap_rule_block_parse(struct ap_rubric *rubric, struct ap_text text, struct ap_place place, bool is_checked,
                                    struct ap_rule *rule, struct ap_error *reterr)
 {
     static const int required[] = { KEY_when, KEY_severity, KEY_confidence, KEY_source, KEY_bottleneck, KEY_hardware };
-    struct block block = { .rubric = rubric, .rule = rule, .place = place, .reterr = reterr };
+    struct block block = { .rubric = rubric, .rule = rule, .place = place, .is_checked = is_checked, .reterr = reterr };
     struct room room;
     unsigned seen = 0;
     rule->severity_clauses = room.severity_clauses;
     rule->confidence_clauses = room.confidence_clauses;
     rule->places = room.places;
-    rule->due_to = room.due_to;
     rule->suppressed_by = room.suppressed_by;
     while (text.bytes) {
         int lines;
@@ -481,9 +480,9 @@ enum ap_status ap_rule_block_parse(struct ap_rubric *rubric, struct ap_text text
     for (size_t i = 0; i < AP_COUNT_OF(required); i++)
         if (!(seen & 1u << required[i]) && !(required[i] == KEY_source && never_above_info(rule)))
             return ap_fail_in_rubric(reterr, place, "rule %.*s has no line \"%s: ...\"", SHOWN(rule->id),
-                                     keys[required[i]].name);
+                                     keys[required[i]].name.data);
     if (!(seen & 1u << KEY_domain))
         rule->domain = ap_rule_default_domain(rule);
     AP_TRY(keep_lists(&rubric->arena, rule, reterr));
-    return ap_rule_text_check(rule, rule->source, place, reterr);
+    return is_checked ? AP_OK : ap_rule_text_check(rule, rule->source, place, reterr);
 }

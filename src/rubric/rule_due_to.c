@@ -42,13 +42,20 @@ static bool parse_list(struct ap_text text, struct ap_cause_list *list, struct a
     return ap_text_is_path(list->path) && ap_text_is_path(list->amount);
 }
 
-enum ap_status ap_cause_lists_parse(struct ap_text text, struct ap_place place, struct ap_arena *arena, struct ap_rule *rule,
-                                    struct ap_error *reterr)
+/* The first one that has rows tells what a finding is due to. */
+struct cause_lists {
+    struct ap_cause_list lists[AP_RULE_MAX_CAUSE_LISTS];
+    size_t count;
+};
+
+static enum ap_status parse_lists(struct ap_text text, struct ap_place place, struct ap_arena *arena,
+                                  struct cause_lists *ret_lists, struct ap_error *reterr)
 {
     struct ap_text rest = text, part, where;
+    ret_lists->count = 0;
     while (ap_text_next_part(&rest, ';', &part)) {
         struct ap_cause_list list = { .name_count = 0 };
-        if (rule->due_to_count == AP_RULE_MAX_CAUSE_LISTS || !parse_list(part, &list, &where))
+        if (ret_lists->count == AP_RULE_MAX_CAUSE_LISTS || !parse_list(part, &list, &where))
             return ap_fail_in_rubric(reterr, place,
                                      "met \"%.*s\" where PATH(NAME: AMOUNT) was expected: a list of the report and the "
                                      "members of its rows that name and weigh them, behind these \"where KEY is VALUE\" or "
@@ -56,9 +63,16 @@ enum ap_status ap_cause_lists_parse(struct ap_text text, struct ap_place place, 
                                      (int)(text.bytes > 80 ? 80 : text.bytes), text.data);
         if (where.bytes)
             AP_TRY(ap_where_parse(where, place, arena, &list.where, reterr));
-        rule->due_to[rule->due_to_count++] = list;
+        ret_lists->lists[ret_lists->count++] = list;
     }
     return AP_OK;
+}
+
+enum ap_status ap_cause_lists_check(struct ap_text text, struct ap_place place, struct ap_arena *arena,
+                                    struct ap_error *reterr)
+{
+    struct cause_lists lists;
+    return parse_lists(text, place, arena, &lists, reterr);
 }
 
 /* ---- rows of the report ---- */
@@ -179,9 +193,12 @@ enum ap_status ap_rule_add_causes(const struct ap_rule *rule, struct ap_model *m
 {
     struct ap_value *list = ap_add_list(model, finding, "affected");
     struct causes causes = { .gate = model->arena.gate, .reterr = reterr };
+    struct cause_lists lists = { .count = 0 };
     enum ap_status status = AP_OK;
-    for (size_t i = 0; i < rule->due_to_count && !causes.count && status == AP_OK; i++) {
-        causes.of = &rule->due_to[i];
+    if (rule->due_to.bytes)
+        status = parse_lists(rule->due_to, (struct ap_place){ "the rubric", rule->line }, &model->arena, &lists, reterr);
+    for (size_t i = 0; i < lists.count && !causes.count && status == AP_OK; i++) {
+        causes.of = &lists.lists[i];
         status = take_rows(&causes, &model->root, causes.of->path);
     }
     sum_up(&causes);

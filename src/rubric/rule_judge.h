@@ -27,6 +27,10 @@ struct ap_judge {
     struct ap_fired *fired;
     size_t fired_count, fired_capacity, left_out_count;
     struct ap_value *not_evaluated;
+    unsigned families;    /* of the report, of rules that are about something else than a trace or a snapshot: a set */
+    bool has_other_rules; /* those of no family are judged, too */
+    bool is_compared;     /* with a baseline */
+    uint8_t lacks[AP_ARTIFACT_MAX]; /* what to ask for where the artifact is not there; AP_ARTIFACT_MAX: it is there */
     struct ap_error *reterr;
 };
 

@@ -202,7 +202,7 @@ static enum ap_status read_rule(struct reader *reader, cmark_node *heading)
     struct ap_text machine_part = ap_arena_text(&rubric->arena, ap_text_of(literal ? literal : ""));
     if (!machine_part.data)
         return ap_fail_memory(rubric->arena.gate, reader->reterr);
-    AP_TRY(ap_rule_block_parse(rubric, machine_part, place, rule, reader->reterr));
+    AP_TRY(ap_rule_block_parse(rubric, machine_part, place, false, rule, reader->reterr));
     AP_TRY(read_texts(reader, block, rule));
     ap_rubric_append(rubric, rule);
     return AP_OK;
@@ -274,6 +274,8 @@ void ap_rubric_append(struct ap_rubric *rubric, struct ap_rule *rule)
     else
         rubric->first = rule;
     rubric->last = rule;
+    rule->older = rubric->of_length[rule->id.bytes % AP_RULE_LENGTHS];
+    rubric->of_length[rule->id.bytes % AP_RULE_LENGTHS] = rule;
     rubric->rule_count++;
 }
 
@@ -325,7 +327,7 @@ size_t ap_rubric_rule_count(const struct ap_rubric *rubric)
 
 const struct ap_rule *ap_rubric_find(const struct ap_rubric *rubric, struct ap_text id)
 {
-    for (const struct ap_rule *rule = rubric->first; rule; rule = rule->next)
+    for (const struct ap_rule *rule = rubric->of_length[id.bytes % AP_RULE_LENGTHS]; rule; rule = rule->older)
         if (ap_text_equal(rule->id, id))
             return rule;
     return NULL;

@@ -13,8 +13,8 @@ uint32_t ap_judge_absent(const struct ap_judge *judge, uint32_t artifacts)
 {
     uint32_t absent = 0;
     for (size_t i = 0; i < ap_artifact_count(); i++)
-        if (artifacts & UINT32_C(1) << i && !ap_artifact_is_there(judge->root, i))
-            absent |= UINT32_C(1) << ap_artifact_whole(judge->root, i);
+        if (artifacts >> i & 1 && judge->lacks[i] < AP_ARTIFACT_MAX)
+            absent |= UINT32_C(1) << judge->lacks[i];
     return absent;
 }
 

@@ -108,6 +108,35 @@ static void write_figures(struct doc *doc)
     (void)ap_doc_parts(doc, &part, 1);
 }
 
+/* Runs of plain characters are written at once: the cut is still by characters, whatever stands on either side of it. */
+static void texts_are_cut_by_characters(void)
+{
+    static const char *const cases[][2] = {
+        { "abc", "abc" },        { "abcd", "abcd" },     { "abcde", "abc…" },          { "a&bc", "a&amp;bc" },
+        { "a&bcd", "a&amp;b…" }, { "abc'", "abc&#39;" }, { "abc'e", "abc…" },          { "äöüß", "äöüß" },
+        { "äöüßx", "äöü…" },     { "a\nb", "a\\u{a}b" }, { "ab\177cd", "ab\\u{7f}…" }, { "ab\177c", "ab\\u{7f}c" },
+    };
+    for (size_t i = 0; i < AP_COUNT_OF(cases); i++) {
+        struct text_sink to = { .data = NULL };
+        struct html html;
+        ap_html_init(&html, &model, text_sink_of(&to));
+        ap_html_text(&html, ap_text_of(cases[i][0]), 4);
+        ok(ap_out_finish(&html.out, NULL) == AP_OK && to.data, "HTML is written");
+        is_str(to.data, cases[i][1], cases[i][1]);
+        text_sink_release(&to);
+    }
+}
+
+/* Keys of an input are copied, those of ours are not. */
+static void keys_of_an_input_are_copied(void)
+{
+    char key[] = "given";
+    ap_add_count_named(&model, &model.root, ap_text_of(key), 7);
+    key[0] = 'x';
+    is_int(ap_value_integer(ap_value_member(&model.root, "given"), 0), 7,
+           "what the caller does with its key is nothing to us");
+}
+
 int main(void)
 {
     fill();
@@ -150,6 +179,8 @@ int main(void)
          "<tr><th scope=\"row\">B</th><td class=\"r\">2</td><td><code>topic.b.count</code></td></tr>\n"
          "</tbody></table></div>\n",
          "what there is none of is left out below the topic");
+    texts_are_cut_by_characters();
+    keys_of_an_input_are_copied();
     ap_model_release(&model);
     return done();
 }

@@ -516,7 +516,7 @@ static bool is_same_rule(const struct ap_rule *a, const struct ap_rule *b)
                 a->severity == b->severity && a->severity_clause_count == b->severity_clause_count &&
                 a->confidence == b->confidence && a->confidence_clause_count == b->confidence_clause_count &&
                 a->rank_by_count == b->rank_by_count && a->rests_on_count == b->rests_on_count && a->domain == b->domain &&
-                a->phases == b->phases && a->place_count == b->place_count && a->due_to_count == b->due_to_count &&
+                a->phases == b->phases && a->place_count == b->place_count && ap_text_equal(a->due_to, b->due_to) &&
                 a->suppressed_by_count == b->suppressed_by_count && a->suppresses_all == b->suppresses_all &&
                 a->when.comparison_count == b->when.comparison_count;
     for (int i = 0; i < AP_TEXT_COUNT_; i++)

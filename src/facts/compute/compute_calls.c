@@ -183,6 +183,83 @@ static enum ap_status find_counted(struct finding *finding, struct ap_error *ret
     return AP_OK;
 }
 
+/* ---- costs ---- */
+
+static const uint16_t rare_numbers[] = {
+#define RARE(member) offsetof(struct ap_call_cost, member)
+    RARE(batch),
+    RARE(m),
+    RARE(n),
+    RARE(k),
+    RARE(weight_bytes),
+    RARE(head_size),
+    RARE(queries),
+    RARE(keys),
+    RARE(pair_flops),
+    RARE(flops_least),
+    RARE(flops_most),
+    RARE(tokens),
+    RARE(query_bytes),
+    RARE(key_bytes),
+    RARE(groups),
+    RARE(channels_per_group),
+    RARE(out_channels),
+    RARE(places),
+    RARE(row_elements),
+    RARE(tokens_per_expert),
+    RARE(experts),
+    RARE(moved_elements),
+    RARE(mask_bytes),
+    RARE(passes),
+};
+static const uint16_t flags[] = {
+    RARE(is_transposed),   RARE(is_backward),       RARE(is_strided),
+    RARE(is_mixed_layout), RARE(is_channels_first), RARE(is_scattered),
+#undef RARE
+};
+_Static_assert(sizeof(struct ap_call_cost) == (AP_COUNT_OF(rare_numbers) + 6) * sizeof(double) || _Alignof(double) < 8,
+               "a number more is kept here, too");
+
+struct ap_call_cost ap_compute_cost(const struct ap_compute *compute, const struct ap_compute_group *group)
+{
+    const struct ap_kept_cost *kept = &group->cost;
+    struct ap_call_cost cost = { .kind = kept->kind,
+                                 .element = kept->element,
+                                 .flops = kept->flops,
+                                 .bytes = kept->bytes,
+                                 .parameters = kept->parameters };
+    const double *number = kept->has ? compute->numbers + kept->first : NULL;
+    for (size_t i = 0; kept->has >> i; i++)
+        if (kept->has >> i & 1)
+            memcpy((char *)&cost + rare_numbers[i], number++, sizeof(*number));
+    for (size_t i = 0; i < AP_COUNT_OF(flags); i++)
+        *(bool *)((char *)&cost + flags[i]) = kept->flags >> i & 1;
+    return cost;
+}
+
+static enum ap_status keep_cost(struct ap_compute *compute, const struct ap_call_cost *cost, struct ap_kept_cost *ret_kept,
+                                struct ap_error *reterr)
+{
+    struct ap_kept_cost kept = { .flops = cost->flops,
+                                 .bytes = cost->bytes,
+                                 .parameters = cost->parameters,
+                                 .kind = cost->kind,
+                                 .element = cost->element,
+                                 .first = compute->number_count };
+    for (size_t i = 0; i < AP_COUNT_OF(rare_numbers); i++) {
+        double number;
+        memcpy(&number, (const char *)cost + rare_numbers[i], sizeof(number));
+        if (number == 0) /* minus zero is no number of these */
+            continue;
+        kept.has |= UINT32_C(1) << i;
+        AP_TRY_ADD(compute->gate, compute->numbers, compute->number_count, compute->number_capacity, reterr, number);
+    }
+    for (size_t i = 0; i < AP_COUNT_OF(flags); i++)
+        kept.flags |= *(const bool *)((const char *)cost + flags[i]) ? 1u << i : 0;
+    *ret_kept = kept;
+    return AP_OK;
+}
+
 /* ---- groups ---- */
 
 static void cost_of(const struct finding *finding, uint32_t row, struct ap_call_cost *ret_cost)
@@ -255,11 +332,12 @@ static enum ap_status group_of(struct finding *finding, uint32_t row, uint32_t *
         return AP_OK;
     AP_TRY(AP_RESERVE(compute->gate, compute->groups, compute->group_capacity, (size_t)before + 1, reterr));
     struct ap_compute_group *group = &compute->groups[compute->group_count++];
+    struct ap_call_cost cost;
     *group = (struct ap_compute_group){ .name = called.name, .signature = called.signature.id, .longest_row = row };
-    cost_of(finding, row, &group->cost);
+    cost_of(finding, row, &cost);
     if (step)
-        take_lengths(&group->cost, &step->told);
-    return AP_OK;
+        take_lengths(&cost, &step->told);
+    return keep_cost(compute, &cost, &group->cost, reterr);
 }
 
 static enum ap_status group_calls(struct finding *finding, struct ap_error *reterr)
@@ -327,13 +405,14 @@ static void take_kernel(struct finding *finding, const struct ap_device_row *lin
     struct ap_compute_group *group = &compute->groups[compute->group_of[call]];
     add_ns(compute, &compute->call_ns[call], ns);
     group->kernel_count++;
-    if (group->cost.moved_elements > 0 && group->cost.bytes < 0) {
+    double moved = group->cost.bytes < 0 ? ap_compute_cost(compute, group).moved_elements : 0;
+    if (moved > 0) {
         int bytes = element_bytes_told(ap_trace_text(trace, trace->events.name[linked->row]));
-        group->cost.bytes = bytes ? group->cost.moved_elements * bytes : -1;
+        group->cost.bytes = bytes ? moved * bytes : -1;
     }
     if (finding->facts->families.of_name[trace->events.name[linked->row]] & AP_KERNEL_SPARSE)
         group->cost =
-            (struct ap_call_cost){ .kind = group->cost.kind, .element = group->cost.element, .flops = -1, .bytes = -1 };
+            (struct ap_kept_cost){ .kind = group->cost.kind, .element = group->cost.element, .flops = -1, .bytes = -1 };
     if (*longest == AP_NO_ROW || ns > trace->events.dur_ns[*longest])
         *longest = linked->row;
 }
@@ -367,12 +446,12 @@ static void take_host_times(struct finding *finding)
 
 /* ---- sums ---- */
 
-double ap_compute_matrix_flops(const struct ap_call_cost *cost)
+double ap_compute_matrix_flops(const struct ap_kept_cost *cost)
 {
     return ap_work_kind_multiplies(cost->kind) && cost->flops > 0 ? cost->flops : 0;
 }
 
-static void add_work(struct ap_compute *compute, const struct ap_call_cost *cost, bool timed)
+static void add_work(struct ap_compute *compute, const struct ap_kept_cost *cost, bool timed)
 {
     double flops = ap_compute_matrix_flops(cost), bytes = cost->bytes > 0 ? cost->bytes : 0;
     compute->flops += flops;
@@ -458,6 +537,9 @@ static enum ap_status find_all(struct finding *finding, struct ap_error *reterr)
     AP_TRY(take_graphs(finding, reterr));
     AP_TRY(find_counted(finding, reterr));
     AP_TRY(group_calls(finding, reterr));
+    ap_pair_map_release(&finding->signatures);
+    ap_pair_map_release(&finding->shapes);
+    ap_pair_map_release(&finding->groups);
     compute->is_host = !finding->facts->links.count;
     if (!compute->counted.count) {
         for (size_t i = 0; i < finding->facts->links.count; i++)
@@ -502,6 +584,7 @@ void ap_compute_release(struct ap_compute *compute)
     AP_FREE(compute->gate, compute->group_of, compute->counted.count);
     AP_FREE(compute->gate, compute->call_ns, compute->counted.count);
     AP_FREE(compute->gate, compute->groups, compute->group_capacity);
+    AP_FREE(compute->gate, compute->numbers, compute->number_capacity);
     ap_row_set_release(&compute->counted);
     *compute = (struct ap_compute){ .gate = compute->gate };
 }

@@ -8,9 +8,19 @@
 #include "op_cost.h"
 #include "row_set.h"
 
+/** What of a cost all ask for; the rest of it, which is 0 for most, lies apart: there may be as many groups as calls. */
+struct ap_kept_cost {
+    double flops, bytes, parameters; /* as in struct ap_call_cost */
+    enum ap_work_kind kind : 8;
+    enum ap_element element : 8;
+    unsigned flags : 8;
+    uint32_t has; /* its numbers that are not 0 */
+    size_t first; /* of them, in the numbers of all groups */
+};
+
 /** Calls that are alike. */
 struct ap_compute_group {
-    struct ap_call_cost cost; /* of one call */
+    struct ap_kept_cost cost; /* of one call */
     uint32_t name, signature;
     uint32_t kernel;                      /* name of the longest kernel of the longest call; 0 = no kernel is known */
     uint32_t longest_row;                 /* that kernel, or the longest call where no kernel was recorded */
@@ -30,6 +40,8 @@ struct ap_compute {
     struct ap_compute_group *groups;
     uint32_t group_count;
     size_t group_capacity;
+    double *numbers; /* of their costs */
+    size_t number_count, number_capacity;
     bool is_host;        /* no GPU work was recorded: times are of the host */
     int64_t kernel_ns;   /* of all kernels, without communication */
     int64_t waited_ns;   /* of kernels that ran within their call and took half of it at least: the call waited */
@@ -46,7 +58,9 @@ AP_MUST_CHECK enum ap_status ap_compute_init(struct ap_compute *compute, const s
                                              struct ap_error *reterr);
 void ap_compute_release(struct ap_compute *compute);
 
+/** All of what one call costs. */
+struct ap_call_cost ap_compute_cost(const struct ap_compute *compute, const struct ap_compute_group *group);
 /** Operations that count: of products, convolutions and attention; 0 for other work and where they are not known. */
-double ap_compute_matrix_flops(const struct ap_call_cost *cost);
+double ap_compute_matrix_flops(const struct ap_kept_cost *cost);
 
 #endif

@@ -53,12 +53,17 @@ bool ap_compute_cause_is_of_shape(enum ap_compute_cause cause)
     }
 }
 
+/* Calls that are alike, and all of what one of them costs. */
+struct judged {
+    const struct ap_compute_group *group;
+    struct ap_call_cost cost;
+};
+
 /* ---- what the device could do ---- */
 
-static enum ap_peak_type type_of(const struct ap_compute_group *group, const struct ap_facts *facts,
-                                 const struct ap_gpu_peak *peak)
+static enum ap_peak_type type_of(const struct judged *judged, const struct ap_facts *facts, const struct ap_gpu_peak *peak)
 {
-    switch (group->cost.element) {
+    switch (judged->cost.element) {
     case AP_ELEMENT_fp64: return AP_PEAK_fp64;
     case AP_ELEMENT_fp16:
     case AP_ELEMENT_bf16: return AP_PEAK_16_bit;
@@ -68,7 +73,7 @@ static enum ap_peak_type type_of(const struct ap_compute_group *group, const str
     case AP_ELEMENT_uint8: return AP_PEAK_int8;
     default: break;
     }
-    bool on_tensor_cores = group->kernel && (facts->families.of_name[group->kernel] & AP_KERNEL_TENSOR_CORE);
+    bool on_tensor_cores = judged->group->kernel && (facts->families.of_name[judged->group->kernel] & AP_KERNEL_TENSOR_CORE);
     return on_tensor_cores && peak && !peak->is_amd && peak->tflop_s[AP_PEAK_tf32] > 0 ? AP_PEAK_tf32 : AP_PEAK_fp32;
 }
 
@@ -79,12 +84,13 @@ static double filled_channels(const struct ap_call_cost *cost)
 }
 
 /* Of the peak, by the largest good kernels that others have measured. */
-static double good_share(const struct ap_compute_group *group, const struct ap_gpu_peak *peak, enum ap_peak_type type)
+static double good_share(const struct judged *judged, const struct ap_gpu_peak *peak, enum ap_peak_type type)
 {
-    switch (group->cost.kind) {
+    switch (judged->cost.kind) {
     case AP_WORK_gemm: return peak->matmul_ratio;
-    case AP_WORK_attention: return peak->matmul_ratio * (group->cost.is_backward ? 0.55 : 0.7);
-    case AP_WORK_convolution: return peak->matmul_ratio * (type == AP_PEAK_fp32 ? 0.8 : 0.6) * filled_channels(&group->cost);
+    case AP_WORK_attention: return peak->matmul_ratio * (judged->cost.is_backward ? 0.55 : 0.7);
+    case AP_WORK_convolution:
+        return peak->matmul_ratio * (type == AP_PEAK_fp32 ? 0.8 : 0.6) * filled_channels(&judged->cost);
     default: return peak->matmul_ratio * 0.8;
     }
 }
@@ -110,42 +116,42 @@ static bool has_rate(enum ap_element element)
     return element <= AP_ELEMENT_fp4 || element == AP_ELEMENT_int8 || element == AP_ELEMENT_uint8;
 }
 
-static void find_bounds(const struct ap_compute_group *group, const struct ap_gpu_peak *peak, struct ap_roofline *roofline)
+static void find_bounds(const struct judged *judged, const struct ap_gpu_peak *peak, struct ap_roofline *roofline)
 {
-    double matrix_flops = fmax(ap_compute_matrix_flops(&group->cost), group->cost.flops_least),
+    double matrix_flops = fmax(ap_compute_matrix_flops(&judged->group->cost), judged->cost.flops_least),
            rate = peak->tflop_s[roofline->type] * 1e3; /* in a ns */
     double compute_ns = matrix_flops > 0 && rate > 0 ? matrix_flops / rate : -1;
-    double most_ns = group->cost.flops_most > 0 && rate > 0 ? group->cost.flops_most / rate : compute_ns;
-    double memory_ns = group->cost.bytes >= 0 && peak->gb_s > 0 ? group->cost.bytes / peak->gb_s : -1;
-    bool multiplies = ap_work_kind_multiplies(group->cost.kind);
-    if (memory_ns < 0 || (multiplies && (compute_ns < 0 || !has_rate(group->cost.element))))
+    double most_ns = judged->cost.flops_most > 0 && rate > 0 ? judged->cost.flops_most / rate : compute_ns;
+    double memory_ns = judged->cost.bytes >= 0 && peak->gb_s > 0 ? judged->cost.bytes / peak->gb_s : -1;
+    bool multiplies = ap_work_kind_multiplies(judged->cost.kind);
+    if (memory_ns < 0 || (multiplies && (compute_ns < 0 || !has_rate(judged->cost.element))))
         return;
     roofline->is_memory_bound = memory_ns >= compute_ns;
     roofline->bound_ns = fmax(memory_ns, compute_ns);
     roofline->good_ns =
-        FIXED_NS + fmax(memory_ns / good_traffic_share(&group->cost),
-                        multiplies ? fmax(most_ns, compute_ns) / good_share(group, peak, roofline->type) : 0);
-    if (group->median_ns <= 0)
+        FIXED_NS + fmax(memory_ns / good_traffic_share(&judged->cost),
+                        multiplies ? fmax(most_ns, compute_ns) / good_share(judged, peak, roofline->type) : 0);
+    if (judged->group->median_ns <= 0)
         return;
-    roofline->ratio = roofline->bound_ns / (double)group->median_ns;
-    roofline->lost_ns =
-        fmax(0, (double)group->total_ns - (double)group->cold_ns - roofline->good_ns * (double)group->timed_count);
+    roofline->ratio = roofline->bound_ns / (double)judged->group->median_ns;
+    roofline->lost_ns = fmax(0, (double)judged->group->total_ns - (double)judged->group->cold_ns -
+                                    roofline->good_ns * (double)judged->group->timed_count);
 }
 
-static enum ap_above_peak why_above(const struct ap_compute_group *group, const struct ap_trace *trace,
+static enum ap_above_peak why_above(const struct judged *judged, const struct ap_trace *trace,
                                     const struct ap_roofline *roofline)
 {
-    struct ap_text kernel = group->kernel ? ap_trace_text(trace, group->kernel) : AP_TEXT("");
+    struct ap_text kernel = judged->group->kernel ? ap_trace_text(trace, judged->group->kernel) : AP_TEXT("");
     if (roofline->ratio <= AP_ABOVE_PEAK)
         return AP_ABOVE_no;
     if (ap_text_contains_folded(kernel, "winograd") || ap_text_contains_folded(kernel, "fft") ||
-        (group->cost.kind == AP_WORK_convolution && !roofline->is_memory_bound))
+        (judged->cost.kind == AP_WORK_convolution && !roofline->is_memory_bound))
         return AP_ABOVE_fewer_multiplications;
-    if (group->cost.kind == AP_WORK_attention)
+    if (judged->cost.kind == AP_WORK_attention)
         return AP_ABOVE_hidden_by_mask;
-    if (group->cost.experts > 0)
+    if (judged->cost.experts > 0)
         return AP_ABOVE_fewer_experts;
-    return roofline->is_memory_bound && group->cost.bytes < CACHE_BYTES ? AP_ABOVE_in_cache : AP_ABOVE_other_device;
+    return roofline->is_memory_bound && judged->cost.bytes < CACHE_BYTES ? AP_ABOVE_in_cache : AP_ABOVE_other_device;
 }
 
 /* ---- tiles ---- */
@@ -169,14 +175,15 @@ static bool has_multiprocessors(const struct ap_device_peak *device)
     return device->source <= AP_PEAK_by_properties || (device->source == AP_PEAK_by_kernels && device->peak.is_amd);
 }
 
-static void find_tiles(const struct ap_compute_group *group, const struct ap_trace *trace,
-                       const struct ap_device_peak *device, struct ap_roofline *roofline)
+static void find_tiles(const struct judged *judged, const struct ap_trace *trace, const struct ap_device_peak *device,
+                       struct ap_roofline *roofline)
 {
     struct ap_kernel_tile tile;
-    if (group->cost.m <= 0 || !group->kernel || !ap_kernel_tile_of(ap_trace_text(trace, group->kernel), &tile))
+    if (judged->cost.m <= 0 || !judged->group->kernel ||
+        !ap_kernel_tile_of(ap_trace_text(trace, judged->group->kernel), &tile))
         return;
-    double tiles = best_tiles(&group->cost, &tile);
-    roofline->tile_ratio = group->cost.batch * group->cost.m * group->cost.n / (tiles * tile.rows * tile.columns);
+    double tiles = best_tiles(&judged->cost, &tile);
+    roofline->tile_ratio = judged->cost.batch * judged->cost.m * judged->cost.n / (tiles * tile.rows * tile.columns);
     if (tile.splits_inner || !device || !has_multiprocessors(device) || device->peak.sm_count <= 0)
         return;
     roofline->wave_ratio = tiles / (ceil(tiles / device->peak.sm_count) * device->peak.sm_count);
@@ -200,24 +207,24 @@ static bool fills_little(const struct ap_roofline *roofline)
 
 /* Of the usual tiles there are few, each of which goes along the whole inner size. Two kernels a call: the parts of a split
  * product are summed up. */
-static bool is_unsplit(const struct ap_compute_group *group, struct ap_text kernel, double multiprocessors)
+static bool is_unsplit(const struct judged *judged, struct ap_text kernel, double multiprocessors)
 {
-    const struct ap_call_cost *cost = &group->cost;
+    const struct ap_call_cost *cost = &judged->cost;
     double tiles = cost->batch * tiles_for(cost->m, USUAL_TILE) * tiles_for(cost->n, USUAL_TILE);
     return cost->k >= LONG_SUM * fmax(cost->m, cost->n) && tiles * 2 <= multiprocessors &&
-           group->kernel_count <= group->timed_count && !ap_kernel_splits_inner(kernel);
+           judged->group->kernel_count <= judged->group->timed_count && !ap_kernel_splits_inner(kernel);
 }
 
-static enum ap_compute_cause cause_of_product(const struct ap_compute_group *group, struct ap_text kernel,
+static enum ap_compute_cause cause_of_product(const struct judged *judged, struct ap_text kernel,
                                               const struct ap_roofline *roofline, double multiprocessors)
 {
-    const struct ap_call_cost *cost = &group->cost;
+    const struct ap_call_cost *cost = &judged->cost;
     double narrow = fmin(cost->m, cost->n), wide = fmax(cost->m, cost->n);
     if (cost->experts > 0)
         return cost->tokens_per_expert < FEW_TOKENS ? AP_CAUSE_few_tokens_per_expert : AP_CAUSE_slow_experts;
     if (cost->batch > 1 && wide <= TINY)
         return AP_CAUSE_tiny_products;
-    if (is_unsplit(group, kernel, multiprocessors))
+    if (is_unsplit(judged, kernel, multiprocessors))
         return AP_CAUSE_unsplit_product;
     if (roofline->is_memory_bound && cost->m <= FEW_ROWS && cost->weight_bytes > cost->bytes / 2)
         return AP_CAUSE_few_rows;
@@ -271,12 +278,12 @@ static enum ap_compute_cause cause_of_traffic(const struct ap_call_cost *cost)
     return cost->row_elements > 0 && cost->row_elements <= SHORT_ROW ? AP_CAUSE_short_rows : AP_CAUSE_slow_traffic;
 }
 
-static enum ap_compute_cause cause_of(const struct ap_compute_group *group, struct ap_text kernel,
-                                      const struct ap_roofline *roofline, double multiprocessors)
+static enum ap_compute_cause cause_of(const struct judged *judged, struct ap_text kernel, const struct ap_roofline *roofline,
+                                      double multiprocessors)
 {
-    const struct ap_call_cost *cost = &group->cost;
+    const struct ap_call_cost *cost = &judged->cost;
     switch (cost->kind) {
-    case AP_WORK_gemm: return cause_of_product(group, kernel, roofline, multiprocessors);
+    case AP_WORK_gemm: return cause_of_product(judged, kernel, roofline, multiprocessors);
     case AP_WORK_convolution: return cause_of_convolution(cost);
     case AP_WORK_attention: return cause_of_attention(cost);
     case AP_WORK_moe: return cost->tokens_per_expert < FEW_TOKENS ? AP_CAUSE_few_tokens_per_expert : AP_CAUSE_slow_experts;
@@ -291,26 +298,26 @@ static bool is_starved(const struct ap_call_cost *cost, enum ap_compute_cause ca
 }
 
 /* What it takes less, for each token, where experts get as many as make the weights worth reading. */
-static double read_in_vain_ns(const struct ap_compute_group *group)
+static double read_in_vain_ns(const struct judged *judged)
 {
-    return (double)group->total_ns * (1 - group->cost.tokens_per_expert / FEW_TOKENS);
+    return (double)judged->group->total_ns * (1 - judged->cost.tokens_per_expert / FEW_TOKENS);
 }
 
-static void find_cause(const struct ap_compute *compute, const struct ap_compute_group *group, const struct ap_trace *trace,
+static void find_cause(const struct ap_compute *compute, const struct judged *judged, const struct ap_trace *trace,
                        const struct ap_device_peak *device, struct ap_roofline *roofline)
 {
-    struct ap_text kernel = group->kernel ? ap_trace_text(trace, group->kernel) : AP_TEXT("");
+    struct ap_text kernel = judged->group->kernel ? ap_trace_text(trace, judged->group->kernel) : AP_TEXT("");
     if (compute->is_host || roofline->good_ns < 0)
         return;
-    enum ap_compute_cause cause = cause_of(group, kernel, roofline, device ? device->peak.sm_count : 0);
+    enum ap_compute_cause cause = cause_of(judged, kernel, roofline, device ? device->peak.sm_count : 0);
     roofline->shape_cause = cause;
-    if ((double)group->median_ns < LEAST_NS)
+    if ((double)judged->group->median_ns < LEAST_NS)
         return;
     double slow = device && device->source >= AP_PEAK_by_kernels ? SLOW_ON_LEAST : SLOW;
-    if (roofline->good_ns < slow * (double)group->median_ns || is_starved(&group->cost, cause))
+    if (roofline->good_ns < slow * (double)judged->group->median_ns || is_starved(&judged->cost, cause))
         roofline->cause = cause;
-    if (is_starved(&group->cost, cause))
-        roofline->lost_ns = fmax(roofline->lost_ns, read_in_vain_ns(group));
+    if (is_starved(&judged->cost, cause))
+        roofline->lost_ns = fmax(roofline->lost_ns, read_in_vain_ns(judged));
 }
 
 double ap_roofline_saved_by_16_bits_ns(const struct ap_compute_group *group, const struct ap_roofline *roofline,
@@ -328,7 +335,8 @@ double ap_roofline_saved_by_16_bits_ns(const struct ap_compute_group *group, con
 void ap_roofline_of(const struct ap_compute *compute, const struct ap_compute_group *group, const struct ap_facts *facts,
                     const struct ap_device_peak *device, struct ap_roofline *ret_roofline)
 {
-    const struct ap_call_cost *cost = &group->cost;
+    struct judged judged = { group, ap_compute_cost(compute, group) };
+    const struct ap_call_cost *cost = &judged.cost;
     struct ap_roofline roofline = { .flops_s = -1,
                                     .bytes_s = -1,
                                     .intensity = -1,
@@ -339,18 +347,18 @@ void ap_roofline_of(const struct ap_compute *compute, const struct ap_compute_gr
                                     .wave_ratio = -1,
                                     .cause = AP_CAUSE_none,
                                     .shape_cause = AP_CAUSE_none };
-    roofline.type = type_of(group, facts, device ? &device->peak : NULL);
+    roofline.type = type_of(&judged, facts, device ? &device->peak : NULL);
     if (group->median_ns > 0) {
         roofline.flops_s = cost->flops < 0 ? -1 : cost->flops / (double)group->median_ns * 1e9;
         roofline.bytes_s = cost->bytes < 0 ? -1 : cost->bytes / (double)group->median_ns * 1e9;
     }
     if (cost->flops >= 0 && cost->bytes > 0)
         roofline.intensity = cost->flops / cost->bytes;
-    find_tiles(group, facts->trace, device, &roofline);
+    find_tiles(&judged, facts->trace, device, &roofline);
     if (device && !compute->is_host) {
-        find_bounds(group, &device->peak, &roofline);
-        roofline.above = why_above(group, facts->trace, &roofline);
+        find_bounds(&judged, &device->peak, &roofline);
+        roofline.above = why_above(&judged, facts->trace, &roofline);
     }
-    find_cause(compute, group, facts->trace, device, &roofline);
+    find_cause(compute, &judged, facts->trace, device, &roofline);
     *ret_roofline = roofline;
 }

@@ -27,19 +27,19 @@ enum ap_above_peak {
 };
 
 struct ap_roofline {
-    enum ap_peak_type type;
     double flops_s, bytes_s;       /* achieved by the median call; negative = not known */
     double intensity;              /* operations for a byte; negative = not known */
     double bound_ns;               /* the least that the device needs for a call; negative = not known */
     double ratio;                  /* that over the median; likewise */
-    bool is_memory_bound;          /* where bound_ns is known */
     double good_ns;                /* what a good kernel takes for a call; negative = not known */
     double lost_ns;                /* beyond that, of all calls; 0 at least */
     double tile_ratio, wave_ratio; /* of the area of tiles that is matrix; of the places for tiles that are taken; negative =
                                       not known */
-    enum ap_above_peak above;
-    enum ap_compute_cause cause;
-    enum ap_compute_cause shape_cause; /* what would be the cause if they were slow */
+    enum ap_peak_type type : 8;
+    enum ap_above_peak above : 8;
+    enum ap_compute_cause cause : 8;
+    enum ap_compute_cause shape_cause : 8; /* what would be the cause if they were slow */
+    bool is_memory_bound;                  /* where bound_ns is known */
 };
 
 /** @device NULL: not known; rates are told, and nothing is judged. */

@@ -10,10 +10,8 @@
 
 /* ---- the table ---- */
 
-static const struct {
-    const char *word, *key;
-} family_words[] = {
-#define AP_KERNEL_FAMILY(family, word) { word, #family },
+static const char *const family_words[] = {
+#define AP_KERNEL_FAMILY(family, word) word,
 #include "kernel_family.def"
 };
 
@@ -75,12 +73,7 @@ enum ap_kernel_family ap_kernel_family_of(unsigned subfamily)
 
 const char *ap_kernel_family_name(enum ap_kernel_family family)
 {
-    return family_words[family].word;
-}
-
-const char *ap_kernel_family_key(enum ap_kernel_family family)
-{
-    return family_words[family].key;
+    return family_words[family];
 }
 
 static bool may_be_eligible(unsigned subfamily)

@@ -51,7 +51,5 @@ unsigned ap_kernel_subfamily_count(void);
 const char *ap_kernel_subfamily_name(unsigned subfamily);
 enum ap_kernel_family ap_kernel_family_of(unsigned subfamily);
 const char *ap_kernel_family_name(enum ap_kernel_family family);
-/** As part of keys: "gemm" for "GEMM". */
-const char *ap_kernel_family_key(enum ap_kernel_family family);
 
 #endif

@@ -14,7 +14,7 @@ struct ap_work_cost {
     int64_t host_total_ns, host_self_ns; /* of rows placed in time: self = innermost open one of its kind on the thread */
     int64_t device_self_ns;              /* launched while it was the innermost open one of its kind */
     int64_t device_total_ns;             /* launched in it or in what it called; a name within itself counts once */
-    uint64_t calls, device_rows;         /* rows of GPU work: in all */
+    uint32_t calls, device_rows;         /* rows of GPU work: in all; there are no more rows than that */
     uint32_t slowest_row;                /* the one with the most GPU work, then the longest one */
     int64_t slowest_device_ns, slowest_dur_ns;
 };

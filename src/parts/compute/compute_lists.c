@@ -27,15 +27,15 @@ static const char *const reasons_above[AP_ABOVE_COUNT_] = {
     [AP_ABOVE_other_device] = "another device, or the kernel works on less than the shapes say",
 };
 
-static void add_roofline(const struct ap_compute_group *group, const struct ap_roofline *roofline, struct ap_model *model,
-                         struct ap_value *row)
+static void add_roofline(const struct ap_compute_work *work, const struct ap_compute_group *group,
+                         const struct ap_roofline *roofline, struct ap_model *model, struct ap_value *row)
 {
+    struct ap_call_cost cost = ap_compute_cost(&work->compute, group);
     bool is_rated = roofline->bound_ns >= 0;
-    ap_compute_add_flops(model, row, "flops", group->cost.flops);
-    ap_compute_add_flops(model, row, "flops_least",
-                         group->cost.flops_most > 0 ? group->cost.flops_least : group->cost.flops);
-    ap_compute_add_flops(model, row, "flops_most", group->cost.flops_most > 0 ? group->cost.flops_most : group->cost.flops);
-    ap_add_known_bytes(model, row, "bytes", group->cost.bytes >= 0, ap_compute_ns(group->cost.bytes));
+    ap_compute_add_flops(model, row, "flops", cost.flops);
+    ap_compute_add_flops(model, row, "flops_least", cost.flops_most > 0 ? cost.flops_least : cost.flops);
+    ap_compute_add_flops(model, row, "flops_most", cost.flops_most > 0 ? cost.flops_most : cost.flops);
+    ap_add_known_bytes(model, row, "bytes", cost.bytes >= 0, ap_compute_ns(cost.bytes));
     ap_add_known_number(model, row, "flops_per_byte", roofline->intensity >= 0, roofline->intensity);
     ap_add_known_number(model, row, "tflop_s", roofline->flops_s >= 0, roofline->flops_s / 1e12);
     ap_add_known_number(model, row, "gb_s", roofline->bytes_s >= 0, roofline->bytes_s / 1e9);
@@ -69,7 +69,7 @@ static void add_group(const struct ap_compute_work *work, uint32_t index, struct
     ap_add_known_time(model, row, "median_us", group->timed_count, group->median_ns);
     ap_add_count(model, row, "cold_count", group->cold_count);
     ap_add_time(model, row, "cold_us", group->cold_ns);
-    add_roofline(group, &work->rooflines[index], model, row);
+    add_roofline(work, group, &work->rooflines[index], model, row);
     ap_add_name(trace, model, row, "kernel", group->kernel);
     ap_add_place(trace, group->longest_row, model, ap_add_object(model, row, "longest"));
 }

@@ -216,7 +216,7 @@ static void add_type(const struct ap_compute_work *work, const char *key, enum a
     struct ap_compute_sum sum = { .count = 0 };
     double saved_ns = 0, kernel_ns = work->compute.is_host ? 0 : (double)work->compute.kernel_ns;
     for (uint32_t index = 0; index < work->compute.group_count; index++) {
-        const struct ap_call_cost *cost = &work->compute.groups[index].cost;
+        const struct ap_kept_cost *cost = &work->compute.groups[index].cost;
         if (cost->element != element || (element != AP_ELEMENT_fp64 && !ap_work_kind_multiplies(cost->kind)))
             continue;
         ap_compute_sum_add(work, &sum, index);

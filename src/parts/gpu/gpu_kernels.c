@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
  * gpu_kernels.c - kernels by name, by family and by subfamily: plain sums of every kernel row. */
-#include <stdio.h>
 #include <string.h>
 
 #include "gpu_work.h"
@@ -231,14 +230,23 @@ static enum ap_status sum_gemm_in_convolution(struct ap_gpu_work *work, int64_t 
     return AP_OK;
 }
 
-static void add_share(const struct ap_gpu_work *work, const char *name, int64_t total_ns, struct ap_model *model,
+/* "NAME_us" and "NAME_ratio", which the report keeps as they are. */
+struct share_keys {
+    const char *time, *ratio;
+};
+
+#define SHARE_KEYS(name) ((struct share_keys){ name "_us", name "_ratio" })
+
+static const struct share_keys family_keys[AP_KERNEL_FAMILY_COUNT_] = {
+#define AP_KERNEL_FAMILY(family, word) { #family "_us", #family "_ratio" },
+#include "kernel_family.def"
+};
+
+static void add_share(const struct ap_gpu_work *work, struct share_keys keys, int64_t total_ns, struct ap_model *model,
                       struct ap_value *shares)
 {
-    char key[64];
-    (void)snprintf(key, sizeof(key), "%s_us", name);
-    ap_add_time(model, shares, key, total_ns);
-    (void)snprintf(key, sizeof(key), "%s_ratio", name);
-    ap_add_quotient(model, shares, key, (double)total_ns, (double)work->totals.busy_ns);
+    ap_add_time(model, shares, keys.time, total_ns);
+    ap_add_quotient(model, shares, keys.ratio, (double)total_ns, (double)work->totals.busy_ns);
 }
 
 static void add_family_shares(const struct ap_gpu_work *work, const struct family_sums *sums, int64_t gemm_in_convolution_ns,
@@ -246,14 +254,14 @@ static void add_family_shares(const struct ap_gpu_work *work, const struct famil
 {
     struct ap_value *shares = ap_add_object(model, gpu, "family_share");
     for (int i = 0; i < AP_KERNEL_FAMILY_COUNT_; i++)
-        add_share(work, ap_kernel_family_key((enum ap_kernel_family)i), sums->families[i].total_ns, model, shares);
-    add_share(work, "pointwise", sums->families[AP_KERNEL_FAMILY_elementwise].total_ns - subfamily_ns(sums, "optimizer"),
-              model, shares);
-    add_share(work, "convolution_layout", subfamily_ns(sums, "convolution layout"), model, shares);
-    add_share(work, "naive_convolution", subfamily_ns(sums, "naive convolution"), model, shares);
-    add_share(work, "gemm_in_convolution", gemm_in_convolution_ns, model, shares);
-    add_share(work, "softmax", subfamily_ns(sums, "softmax"), model, shares);
-    add_share(work, "copy_kernel", subfamily_ns(sums, "copy and fill"), model, shares);
+        add_share(work, family_keys[i], sums->families[i].total_ns, model, shares);
+    add_share(work, SHARE_KEYS("pointwise"),
+              sums->families[AP_KERNEL_FAMILY_elementwise].total_ns - subfamily_ns(sums, "optimizer"), model, shares);
+    add_share(work, SHARE_KEYS("convolution_layout"), subfamily_ns(sums, "convolution layout"), model, shares);
+    add_share(work, SHARE_KEYS("naive_convolution"), subfamily_ns(sums, "naive convolution"), model, shares);
+    add_share(work, SHARE_KEYS("gemm_in_convolution"), gemm_in_convolution_ns, model, shares);
+    add_share(work, SHARE_KEYS("softmax"), subfamily_ns(sums, "softmax"), model, shares);
+    add_share(work, SHARE_KEYS("copy_kernel"), subfamily_ns(sums, "copy and fill"), model, shares);
 }
 
 /* ---- lists of names ---- */

@@ -19,11 +19,19 @@ _Static_assert(AP_COUNT_OF(step_names) == AP_STEP_CLASS_COUNT_, "one name for ea
 /* Components: families of operators, then subfamilies of kernels for work that no operator launched. */
 #define KERNEL_COMPONENT 64u
 
-/* One operation of one component in one phase of one kind of step, with its sums on each level. */
+/* One operation of one component in one phase of one kind of step. With millions of distinct names there are as many. */
 struct leaf {
-    uint32_t keys[LEVEL_COUNT];
-    int64_t ns[LEVEL_COUNT]; /* of all leaves with the same keys up to this level */
+    uint32_t name;
+    uint8_t step, phase, component;
+    int64_t ns;
 };
+
+/* Of all leaves with the same keys up to a level. */
+struct level_sums {
+    int64_t steps_ns[AP_STEP_CLASS_COUNT_], phases_ns[AP_STEP_CLASS_COUNT_ * AP_PHASE_COUNT_];
+    int64_t components_ns[AP_STEP_CLASS_COUNT_ * AP_PHASE_COUNT_][2 * KERNEL_COMPONENT];
+};
+_Static_assert(2 * KERNEL_COMPONENT <= UINT8_MAX + 1, "a component is kept in a byte");
 
 struct leaves {
     struct ap_gate *gate;
@@ -31,6 +39,7 @@ struct leaves {
     struct ap_pair_map map; /* (step and phase and component, name) */
     struct leaf *leaves;
     size_t capacity;
+    struct level_sums sums;
     int64_t total_ns;
     uint32_t phase; /* the only one that is wanted; AP_PHASE_COUNT_ = all are */
     bool overflowed;
@@ -46,8 +55,9 @@ static enum ap_status add_leaf(struct leaves *leaves, uint32_t slot, uint32_t co
     AP_TRY(AP_RESERVE(leaves->gate, leaves->leaves, leaves->capacity, leaves->map.count, reterr));
     struct leaf *leaf = &leaves->leaves[number];
     if (number == before)
-        *leaf = (struct leaf){ { slot / AP_PHASE_COUNT_, slot % AP_PHASE_COUNT_, component, name }, { 0, 0, 0, 0 } };
-    leaf->ns[LEVEL_OPERATION] = ap_add_sat(leaf->ns[LEVEL_OPERATION], ns, &leaves->overflowed);
+        *leaf = (struct leaf){ name, (uint8_t)(slot / AP_PHASE_COUNT_), (uint8_t)(slot % AP_PHASE_COUNT_),
+                               (uint8_t)component, 0 };
+    leaf->ns = ap_add_sat(leaf->ns, ns, &leaves->overflowed);
     leaves->total_ns = ap_add_sat(leaves->total_ns, ns, &leaves->overflowed);
     return AP_OK;
 }
@@ -91,22 +101,34 @@ static enum ap_status collect(struct ap_part_context *context, const struct ap_h
 /* The sums of each step, phase and component. */
 static void sum_levels(struct leaves *leaves)
 {
-    int64_t steps_ns[AP_STEP_CLASS_COUNT_] = { 0 }, phases_ns[AP_STEP_CLASS_COUNT_ * AP_PHASE_COUNT_] = { 0 };
-    int64_t components_ns[AP_STEP_CLASS_COUNT_ * AP_PHASE_COUNT_][2 * KERNEL_COMPONENT] = { { 0 } };
+    struct level_sums *sums = &leaves->sums;
     for (uint32_t i = 0; i < leaves->map.count; i++) {
         const struct leaf *leaf = &leaves->leaves[i];
-        uint32_t slot = AP_SLOT(leaf->keys[LEVEL_STEP], leaf->keys[LEVEL_PHASE]);
-        int64_t ns = leaf->ns[LEVEL_OPERATION], *component = &components_ns[slot][leaf->keys[LEVEL_COMPONENT]];
-        steps_ns[leaf->keys[LEVEL_STEP]] = ap_add_sat(steps_ns[leaf->keys[LEVEL_STEP]], ns, &leaves->overflowed);
-        phases_ns[slot] = ap_add_sat(phases_ns[slot], ns, &leaves->overflowed);
-        *component = ap_add_sat(*component, ns, &leaves->overflowed);
+        uint32_t slot = AP_SLOT(leaf->step, leaf->phase);
+        int64_t *component = &sums->components_ns[slot][leaf->component];
+        sums->steps_ns[leaf->step] = ap_add_sat(sums->steps_ns[leaf->step], leaf->ns, &leaves->overflowed);
+        sums->phases_ns[slot] = ap_add_sat(sums->phases_ns[slot], leaf->ns, &leaves->overflowed);
+        *component = ap_add_sat(*component, leaf->ns, &leaves->overflowed);
     }
-    for (uint32_t i = 0; i < leaves->map.count; i++) {
-        struct leaf *leaf = &leaves->leaves[i];
-        uint32_t slot = AP_SLOT(leaf->keys[LEVEL_STEP], leaf->keys[LEVEL_PHASE]);
-        leaf->ns[LEVEL_STEP] = steps_ns[leaf->keys[LEVEL_STEP]];
-        leaf->ns[LEVEL_PHASE] = phases_ns[slot];
-        leaf->ns[LEVEL_COMPONENT] = components_ns[slot][leaf->keys[LEVEL_COMPONENT]];
+}
+
+static uint32_t key_of(const struct leaf *leaf, size_t level)
+{
+    switch (level) {
+    case LEVEL_STEP: return leaf->step;
+    case LEVEL_PHASE: return leaf->phase;
+    case LEVEL_COMPONENT: return leaf->component;
+    default: return leaf->name;
+    }
+}
+
+static int64_t ns_of(const struct leaves *leaves, const struct leaf *leaf, size_t level)
+{
+    switch (level) {
+    case LEVEL_STEP: return leaves->sums.steps_ns[leaf->step];
+    case LEVEL_PHASE: return leaves->sums.phases_ns[AP_SLOT(leaf->step, leaf->phase)];
+    case LEVEL_COMPONENT: return leaves->sums.components_ns[AP_SLOT(leaf->step, leaf->phase)][leaf->component];
+    default: return leaf->ns;
     }
 }
 
@@ -116,8 +138,8 @@ static bool leaf_before(const void *data, uint32_t a, uint32_t b)
     const struct leaves *leaves = data;
     const struct leaf *x = &leaves->leaves[a], *y = &leaves->leaves[b];
     for (size_t level = 0; level < LEVEL_COUNT; level++) {
-        AP_LARGER_FIRST(x->ns[level], y->ns[level]);
-        AP_SMALLER_FIRST(x->keys[level], y->keys[level]);
+        AP_LARGER_FIRST(ns_of(leaves, x, level), ns_of(leaves, y, level));
+        AP_SMALLER_FIRST(key_of(x, level), key_of(y, level));
     }
     return a < b;
 }
@@ -189,21 +211,22 @@ static bool open_level(struct writing *writing, const struct leaf *leaf, size_t 
     unsigned *rows = above ? &above->rows : &writing->rows;
     if (above && (!above->is_divided || *rows >= LEVEL_ROWS))
         return false;
-    int64_t ns = leaf->ns[level];
+    int64_t ns = ns_of(writing->leaves, leaf, level);
+    uint32_t key = key_of(leaf, level);
     ++*rows;
     bool overflowed = false; /* then the sum above it was, too, and that is told */
     if (above)
         above->shown_ns = ap_add_sat(above->shown_ns, ns, &overflowed);
     bool is_divided = level + 1 < LEVEL_COUNT && (double)ns * 100 >= (double)writing->leaves->total_ns * DIVIDED_PERCENT;
-    writing->open[level] = (struct open_level){ leaf->keys[level], ns, 0, 0, true, is_divided };
-    add_row(writing, level, key_text(writing->leaves, (enum level)level, leaf->keys[level]), ns);
+    writing->open[level] = (struct open_level){ key, ns, 0, 0, true, is_divided };
+    add_row(writing, level, key_text(writing->leaves, (enum level)level, key), ns);
     return true;
 }
 
 static void write_leaf(struct writing *writing, const struct leaf *leaf)
 {
     size_t level = 0;
-    while (level < LEVEL_COUNT && writing->open[level].is_open && writing->open[level].key == leaf->keys[level])
+    while (level < LEVEL_COUNT && writing->open[level].is_open && writing->open[level].key == key_of(leaf, level))
         level++;
     close_levels(writing, level);
     while (level < LEVEL_COUNT && open_level(writing, leaf, level))
@@ -217,9 +240,9 @@ static void add_narrowed(const struct leaves *leaves, const struct leaf *largest
     struct ap_value *narrowed = ap_add_object(model, drilldown, "narrowed");
     for (size_t level = 0; level < LEVEL_COUNT; level++)
         add_level_name(model, narrowed, level_names[level], level,
-                       key_text(leaves, (enum level)level, largest->keys[level]));
-    ap_add_time(model, narrowed, "time_us", largest->ns[LEVEL_OPERATION]);
-    ap_add_quotient(model, narrowed, "share_ratio", (double)largest->ns[LEVEL_OPERATION], (double)leaves->total_ns);
+                       key_text(leaves, (enum level)level, key_of(largest, level)));
+    ap_add_time(model, narrowed, "time_us", largest->ns);
+    ap_add_quotient(model, narrowed, "share_ratio", (double)largest->ns, (double)leaves->total_ns);
 }
 
 static enum ap_status report(struct ap_part_context *context, struct leaves *leaves, struct ap_model *model,
@@ -229,6 +252,7 @@ static enum ap_status report(struct ap_part_context *context, struct leaves *lea
     uint32_t *order;
     size_t count;
     sum_levels(leaves);
+    ap_pair_map_keep_count(&leaves->map);
     AP_TRY(ap_top_indices(leaves->gate, leaves->map.count, 0, leaf_before, leaves, &order, &count, reterr));
     struct ap_value *drilldown = ap_add_object(model, root, "drilldown");
     ap_add_string(model, drilldown, "basis", context->facts->links.linked_count ? "GPU time" : "host self time");

@@ -28,15 +28,18 @@ static void add_classes(const struct ap_split_part *part, bool has_gpu, struct a
     ap_add_quotient(model, to, "idle_ratio", (double)idle_ns, known_ns);
 }
 
+static const char *const cause_keys[AP_IDLE_CAUSE_COUNT_][2] = {
+#define AP_IDLE_CAUSE(id, sentence) { #id "_us", #id "_ratio" },
+#include "idle_cause.def"
+#undef AP_IDLE_CAUSE
+};
+
 static void add_causes(const struct ap_split_part *part, struct ap_model *model, struct ap_value *to, const char *key)
 {
     struct ap_value *causes = ap_add_object(model, to, key);
     for (int i = 0; i < AP_IDLE_CAUSE_COUNT_; i++) {
-        char name[64];
-        (void)snprintf(name, sizeof(name), "%s_us", ap_idle_cause_name((enum ap_idle_cause)i));
-        ap_add_time(model, causes, name, part->cause_ns[i]);
-        (void)snprintf(name, sizeof(name), "%s_ratio", ap_idle_cause_name((enum ap_idle_cause)i));
-        ap_add_quotient(model, causes, name, (double)part->cause_ns[i], (double)part->dur_ns);
+        ap_add_time(model, causes, cause_keys[i][0], part->cause_ns[i]);
+        ap_add_quotient(model, causes, cause_keys[i][1], (double)part->cause_ns[i], (double)part->dur_ns);
     }
 }
 

@@ -50,10 +50,32 @@ static void write_code_point(struct ap_out *out, uint32_t code_point)
         ap_out_text(out, (struct ap_text){ utf8, ap_code_point_encode(code_point, utf8) });
 }
 
+/* Bytes from @at on that stand in HTML as they are, which most do: at most @most. */
+static size_t plain_bytes(struct ap_text text, size_t at, size_t most)
+{
+    size_t end = text.bytes - at < most ? text.bytes : at + most, start = at;
+    while (at < end && text.data[at] >= ' ' && text.data[at] < 0x7f && text.data[at] != '&' && text.data[at] != '<' &&
+           text.data[at] != '>' && text.data[at] != '"' && text.data[at] != '\'')
+        at++;
+    return at - start;
+}
+
+static size_t write_plain(struct html *html, struct ap_text text, size_t at, size_t most)
+{
+    size_t bytes = plain_bytes(text, at, most);
+    ap_out_text(&html->out, (struct ap_text){ text.data + at, bytes });
+    return bytes;
+}
+
 void ap_html_text(struct html *html, struct ap_text text, size_t most)
 {
     size_t shown = 0;
     for (size_t at = 0; at < text.bytes; shown++) {
+        size_t plain = shown + 1 < most ? write_plain(html, text, at, most - 1 - shown) : 0; /* the last one may be cut */
+        at += plain;
+        shown += plain;
+        if (at == text.bytes)
+            return;
         uint32_t code_point = ap_code_point_next(text, &at);
         if (shown + 1 >= most && at < text.bytes) {
             ap_out_string(&html->out, "…");
@@ -68,6 +90,10 @@ void ap_html_plain(struct html *html, struct ap_text text)
     if (!ap_html_has_room(html, 8 * (uint64_t)text.bytes))
         return;
     for (size_t at = 0; at < text.bytes;) {
+        size_t plain = write_plain(html, text, at, text.bytes);
+        at += plain;
+        if (at == text.bytes)
+            return;
         uint32_t code_point = ap_code_point_next(text, &at);
         if (code_point == '\'')
             ap_out_char(&html->out, '\'');
@@ -116,8 +142,13 @@ void ap_html_number(struct html *html, double number)
 {
     double size = fabs(number) < 1e12 ? number : 0;
     long long tenths = llround(size * 10);
-    ap_html_format(html, tenths % 10 ? "%s%lld.%lld" : "%s%lld", tenths < 0 ? "-" : "", llabs(tenths) / 10,
-                   llabs(tenths) % 10);
+    if (tenths < 0)
+        ap_out_char(&html->out, '-');
+    ap_out_integer(&html->out, llabs(tenths) / 10);
+    if (tenths % 10) {
+        ap_out_char(&html->out, '.');
+        ap_out_char(&html->out, (char)('0' + llabs(tenths) % 10));
+    }
 }
 
 void ap_html_value(struct html *html, const struct ap_value *value)

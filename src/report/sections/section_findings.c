@@ -342,8 +342,21 @@ static bool names_artifact(const struct ap_value *rule, struct ap_text artifact)
     return false;
 }
 
-static bool seen_before(const struct ap_value *rules, const struct ap_value *until, struct ap_text artifact)
+/* Most rules lack what rules before them lacked: the first artifacts are known without a look at those. */
+struct told {
+    struct ap_text artifacts[32];
+    size_t count;
+};
+
+static bool was_told(struct told *told, const struct ap_value *rules, const struct ap_value *until, struct ap_text artifact)
 {
+    for (size_t i = 0; i < told->count; i++)
+        if (ap_text_equal(told->artifacts[i], artifact))
+            return true;
+    if (told->count < AP_COUNT_OF(told->artifacts)) {
+        told->artifacts[told->count++] = artifact;
+        return false;
+    }
     for (const struct ap_value *rule = ap_value_first(rules); rule != until; rule = rule->next)
         if (names_artifact(rule, artifact))
             return true;
@@ -384,10 +397,11 @@ void ap_section_not_evaluated(struct doc *doc)
     ap_doc_paragraph(
         doc, NULL, "Each line names rules and what they lack in this input; `not_evaluated` of the JSON report names all.");
     ap_doc_begin(doc, DOC_LIST);
+    struct told told = { .count = 0 };
     for (const struct ap_value *rule = ap_value_first(rules); rule; rule = rule->next) {
         const struct ap_value *missing = ap_value_first(ap_value_member(rule, "missing"));
         for (; missing; missing = missing->next)
-            if (!seen_before(rules, rule, ap_value_text(missing)))
+            if (!was_told(&told, rules, rule, ap_value_text(missing)))
                 write_artifact(doc, rule, ap_value_text(missing));
     }
     ap_doc_end(doc, DOC_LIST);

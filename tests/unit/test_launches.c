@@ -488,6 +488,8 @@ static void without_operators_copies_and_calls_tell_the_reason(void)
     is_int(number(&run, "sync.explicit.count"), 1, "but not behind a kernel");
     is_int(number(&run, "sync.scalar_read.count"), 1, "one number");
     is_int(number(&run, "sync.to_host.count"), 1, "several");
+    is_int(us(&run, "gpu.memcpy.pageable_held_us"), 2 + 2 + 10, "the device stood still behind the copy of several alone");
+    is_int(us(&run, "sync.to_host.idle_us"), 10, "as it is told there");
     end(&run);
 }
 

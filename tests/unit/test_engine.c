@@ -139,6 +139,7 @@ static void steps_last_from_end_to_end(void)
     is_int(number(&run, "engine.phases.decode.graph_launches"), 3, "graph launches");
     is_int(number(&run, "engine.gaps.count"), 2, "gaps between steps");
     is_int(us(&run, "engine.gaps.total_us"), 2 * 80, "from the end of the work to the next work");
+    is_int(us(&run, "engine.gaps.lost_us"), 2 * 80 + 10, "and behind the last one, until the recording ends");
     is_int(us(&run, "engine.gaps.host_mean_us"), 50, "host from step to step");
     is_int(us(&run, "engine.phases.prefill.total_us"), 0, "no prompt was read");
     end(&run);
@@ -155,6 +156,26 @@ static void rests_are_no_steps(void)
     is_int(number(&run, "engine.pauses"), 1, "one rest");
     is_int(us(&run, "engine.total_us"), 100 + 150 + 100, "it is of no step");
     is_int(us(&run, "engine.gaps.total_us"), 80, "nor is it a gap");
+    end(&run);
+}
+
+static void the_gap_that_the_end_cuts_is_no_longer_than_others(void)
+{
+    struct run run;
+    begin(&run);
+    for (int i = 0; i < 3; i++)
+        decode(&run, 1000 + 150 * i, (ap_link_key)(5 + i));
+    call(&run, "host", "cudaDeviceSynchronize", 3000, 5, 0);
+    analyze(&run);
+    is_int(us(&run, "engine.gaps.lost_us"), 3 * 80, "who knows what the host did then");
+    end(&run);
+    begin(&run);
+    for (int i = 0; i < 3; i++)
+        decode(&run, 1000 + 150 * i, (ap_link_key)(5 + i));
+    call(&run, "host", "cudaLaunchKernel", 1450, 2, 9);
+    kernel(&run, 1460, 5, 9);
+    analyze(&run);
+    is_int(us(&run, "engine.gaps.lost_us"), 2 * 80, "nor where other work comes");
     end(&run);
 }
 
@@ -213,6 +234,7 @@ int main(void)
     other_names_tell_nothing();
     steps_last_from_end_to_end();
     rests_are_no_steps();
+    the_gap_that_the_end_cuts_is_no_longer_than_others();
     prompts_interrupt_answers();
     work_of_before_is_taken_out();
     other_threads_are_left_out();

@@ -418,6 +418,7 @@ static void copies_are_told_by_kind(void)
     is_int(number(&run, "gpu.memcpy.dtod_dur_us"), 700, "within it");
     is_int(number(&run, "gpu.memcpy.pinned_count"), 1, "with pinned memory");
     is_int(number(&run, "gpu.memcpy.pageable_dur_us"), 7000, "and without");
+    is_int(number(&run, "gpu.memcpy.pageable_held_us"), 7000, "behind which nothing is known to have waited");
     is_int(number(&run, "gpu.memcpy.exposed_us"), 7300, "what nothing hides");
     end(&run);
 }

@@ -33,6 +33,22 @@ static void cosines_of_all_pairs_are_told(void)
     end(&run);
 }
 
+static void a_resize_of_what_a_resize_makes_goes_with_it(void)
+{
+    struct run run;
+    begin(&run);
+    op(&run, "aten::upsample_bicubic2d", 0, 900, 0);
+    op(&run, "aten::adaptive_avg_pool2d", 910, 90, 0);
+    op(&run, "aten::conv2d", 1010, 200, 0);
+    op(&run, "aten::upsample_bilinear2d", 2000, 500, 0);
+    op(&run, "aten::conv2d", 2510, 200, 0);
+    op(&run, "aten::adaptive_avg_pool2d", 2720, 30, 0);
+    analyze(&run);
+    is_int(habit(&run, "resample", "count"), 2, "a pool behind a convolution is a layer of the model");
+    is_int(habit(&run, "resample", "saves_us"), 1000 + 500, "from the first to the second");
+    end(&run);
+}
+
 /* Scores of 100 classes, of which an index takes one; with @used they are read once more behind it. */
 static void scores_of_all(struct run *run, bool used)
 {
@@ -161,6 +177,7 @@ int main(void)
 {
     nodes_that_run_again_are_told();
     cosines_of_all_pairs_are_told();
+    a_resize_of_what_a_resize_makes_goes_with_it();
     elements_that_nobody_uses_are_told();
     repeated_copies_are_told();
     weights_that_are_made_anew_are_told();

@@ -218,10 +218,31 @@ static void passes_without_backward_are_told_by_where_they_stand(void)
     }
     analyze(&run);
     is_int(habit(&run, "evaluation", "count"), 4, "behind the step of the optimizer");
-    is_int(habit(&run, "evaluation", "total_us"), 400, "with what follows without gradients");
+    is_int(habit(&run, "evaluation", "total_us"), 400 + 4 * 50, "with what follows without gradients, and the way there");
     is_int(habit(&run, "gradless_pass", "total_us"), 120, "before the backward pass");
-    is_int(habit(&run, "unused_graph", "count"), 3, "recorded for nothing; the last one's backward could still come");
+    is_int(habit(&run, "unused_graph", "count"), 4, "recorded for nothing, and in the last step as in those before");
     end(&run);
+}
+
+static void the_backward_of_a_last_pass_may_still_come(void)
+{
+    static const char *const names[] = { "ProfilerStep#1", "ProfilerStep#2", "ProfilerStep#3", "ProfilerStep#4" };
+    for (int unused_in = 2; unused_in <= 3; unused_in++) {
+        struct run run;
+        begin(&run);
+        for (uint32_t step = 1; step <= 4; step++) {
+            int64_t start_us = step * 1000;
+            row(&run, "1", names[step - 1], ANNOTATION, start_us, 1000);
+            training(&run, start_us + 100, step);
+            if ((int)step <= unused_in || step == 4) {
+                op(&run, "aten::linear", start_us + 400, 20, step * 10 + 4);
+                op(&run, "aten::sum", start_us + 420, 10, step * 10 + 6);
+            }
+        }
+        analyze(&run);
+        is_int(habit(&run, "unused_graph", "count"), unused_in == 2 ? 2 : 4, "not where a step before had none");
+        end(&run);
+    }
 }
 
 static void inference_that_makes_nodes_is_told(void)
@@ -257,7 +278,7 @@ static void constants_are_counted_where_they_repeat(void)
     analyze(&run);
     is_int(habit(&run, "constants", "count"), 4, "four masks, and not what is made once");
     is_int(habit(&run, "constants", "total_us"), 160, "to the last that makes no node");
-    is_int(habit(&run, "constants", "saves_us"), 120, "one is needed");
+    is_int(habit(&run, "constants", "saves_us"), 120, "one is needed, in all steps");
     end(&run);
 }
 
@@ -611,7 +632,8 @@ static void gradients_that_no_optimizer_uses_are_told(void)
     frozen_backbone(&run, 0, "[[[10, 64], [10]], []]");
     analyze(&run);
     is_int(habit(&run, "unneeded_gradient", "count"), 1, "one backward pass");
-    is_int(habit(&run, "unneeded_gradient", "total_us"), 310, "behind the last weight that is updated");
+    is_int(habit(&run, "unneeded_gradient", "total_us"), 310 + 90,
+           "behind the last weight that is updated, with the way there");
     end(&run);
     begin(&run);
     frozen_backbone(&run, 0, "[[[10, 64], [64, 96]], []]");
@@ -622,6 +644,18 @@ static void gradients_that_no_optimizer_uses_are_told(void)
     frozen_backbone(&run, 0, "[[[7040]], []]");
     analyze(&run);
     is_int(habit(&run, "unneeded_gradient", "count"), 0, "an optimizer with tensors of its own sizes tells nothing");
+    end(&run);
+}
+
+static void the_gradient_that_feeds_unneeded_ones_is_none_either(void)
+{
+    struct run run;
+    begin(&run);
+    op(&run, "aten::mm", 120, 20, 0);
+    op(&run, "aten::mm", 150, 40, 0);
+    frozen_backbone(&run, 0, "[[[10, 64], [10]], []]");
+    analyze(&run);
+    is_int(habit(&run, "unneeded_gradient", "total_us"), 310 + 90 + 30, "one of two products of the node before");
     end(&run);
 }
 
@@ -642,7 +676,7 @@ static void gradients_that_are_cleared_unused_are_told(void)
     in_turn(&run, true, "[[[64, 96]], []]");
     analyze(&run);
     is_int(habit(&run, "unneeded_gradient", "count"), 1, "cleared before the other model's step");
-    is_int(habit(&run, "unneeded_gradient", "total_us"), 310, "behind the last weight that is updated next");
+    is_int(habit(&run, "unneeded_gradient", "total_us"), 310 + 90, "behind the last weight that is updated next");
     end(&run);
     begin(&run);
     in_turn(&run, false, "[[[64, 96]], []]");
@@ -1100,6 +1134,7 @@ int main(void)
     giving_back_goes_with_a_growing_concatenation();
     forward_work_in_a_node_is_recomputation();
     passes_without_backward_are_told_by_where_they_stand();
+    the_backward_of_a_last_pass_may_still_come();
     inference_that_makes_nodes_is_told();
     constants_are_counted_where_they_repeat();
     the_order_of_products_is_judged_by_shapes();
@@ -1117,6 +1152,7 @@ int main(void)
     checks_of_values_are_told();
     work_on_more_than_is_needed_is_told_by_shapes();
     gradients_that_no_optimizer_uses_are_told();
+    the_gradient_that_feeds_unneeded_ones_is_none_either();
     gradients_that_are_cleared_unused_are_told();
     a_gradient_of_an_input_is_told_where_nothing_looks_at_it();
     another_thread_that_holds_the_interpreter_is_told();

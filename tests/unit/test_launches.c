@@ -233,6 +233,7 @@ static void calls_are_told_by_name(void)
     for (size_t i = 0; i < AP_COUNT_OF(names); i++)
         call(&run, "host", names[i][0], (int64_t)i * 100, 60, 0);
     call(&run, "host", "cudaLaunchKernel", 5000, 90, 0);
+    call(&run, "watchdog", "cudaEventQuery", 5000, 400, 0);
     analyze(&run);
     for (size_t i = 0; i < AP_COUNT_OF(names); i++)
         if (!reads(find(&run, "runtime.calls", "name", names[i][0]), "kind", names[i][1]) && ++wrong)
@@ -241,7 +242,8 @@ static void calls_are_told_by_name(void)
     const struct ap_value *launches = find(&run, "runtime.calls", "name", "cudaLaunchKernel");
     is_int(ap_value_integer(ap_value_member(launches, "mean_dur_us"), -1), 75000, "mean of two");
     is_int(ap_value_integer(ap_value_at(launches, "longest.start_us"), -1), 5000000, "the longest is shown");
-    is_int(us(&run, "runtime.total_dur_us"), 22 * 60 + 90, "all calls are in the sum");
+    is_int(us(&run, "runtime.total_dur_us"), 22 * 60 + 90 + 400, "all calls are in the sum");
+    is_int(us(&run, "runtime.other_dur_us"), 6 * 60, "queries and events and their like, of the thread that launches");
     ok(is_null(&run, "launches"), "no GPU rows: nothing is known of launches");
     ok(is_null(&run, "sync.idle_us"), "nor of what waits cost");
     end(&run);
@@ -488,6 +490,8 @@ static void without_operators_copies_and_calls_tell_the_reason(void)
     is_int(number(&run, "sync.explicit.count"), 1, "but not behind a kernel");
     is_int(number(&run, "sync.scalar_read.count"), 1, "one number");
     is_int(number(&run, "sync.to_host.count"), 1, "several");
+    is_int(us(&run, "gpu.memcpy.pageable_held_us"), 2 + 2 + 10, "the device stood still behind the copy of several alone");
+    is_int(us(&run, "sync.to_host.idle_us"), 10, "as it is told there");
     end(&run);
 }
 

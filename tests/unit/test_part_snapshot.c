@@ -208,6 +208,24 @@ static void not_recorded_is_null(void)
     end(&bench);
 }
 
+static void what_is_cached_was_rounded_too(void)
+{
+    struct bench bench;
+    begin_with(&bench, AP_SNAPSHOT_HAS_SEGMENTS);
+    block(&bench, 600, 500, AP_BLOCK_ALLOCATED);
+    struct ap_segment used = segment_of(8, (int64_t[]){ 600, 0, 0, 0 });
+    used.has = AP_SEGMENT_HAS_TOTAL | AP_SEGMENT_HAS_BLOCKS;
+    add(&bench, used);
+    block(&bench, 1200, 0, AP_BLOCK_INACTIVE);
+    struct ap_segment cached = segment_of(8, (int64_t[]){ 1200, 0, 0, 0 });
+    cached.has = AP_SEGMENT_HAS_TOTAL | AP_SEGMENT_HAS_BLOCKS;
+    add(&bench, cached);
+    pass(&bench, 0);
+    is_int(whole(&bench, "memory.state.rounding_bytes"), 100, "of what is in use");
+    is_int(whole(&bench, "memory.state.rounding_reserved_bytes"), 100 + 200, "a sixth of what is cached");
+    end(&bench);
+}
+
 static void use_is_taken_from_blocks(void)
 {
     struct bench bench;
@@ -507,6 +525,7 @@ int main(void)
     nothing_reserved();
     not_recorded_is_null();
     use_is_taken_from_blocks();
+    what_is_cached_was_rounded_too();
     contradictions_are_noted();
     blocks_missing_in_one_segment();
     sums_stop_at_the_end();

@@ -10,6 +10,8 @@ Each job of pytorch_jobs.py runs in both forms, each in processes of its own. Fi
 forms in turn: the planted cost is the difference of the least times of a window of as many steps as are recorded, of the
 processor, or on the wall where the job waits for others. Of causes that hold memory it is what the process holds more behind
 such a window. Then it is recorded, some times of which the shortest is kept, trimmed by trim.py and written with truth.json.
+malloc keeps what it was given back, so that the steps are timed and recorded on the same heap: else it returns the end of
+it to the system in the one and not in the other, by what the profiler has put there, and takes it back page by page.
 What computes all the time runs before all other work of the machine where the system lets it (root, or `ulimit -r`): rows of
 a loop that is taken off its core last several times as long, and a bound looks too large beside the cost.
 Times differ from run to run, so recording again changes the files.
@@ -34,6 +36,8 @@ from pytorch_jobs import JOBS  # noqa: E402
 
 WARM_UP_STEPS = 6
 RECORDINGS = 8        # of which the shortest is kept: what else the machine does only adds to it
+KEPT_BY_MALLOC = {"MALLOC_TRIM_THRESHOLD_": str(1 << 40), "MALLOC_MMAP_THRESHOLD_": str(32 << 20),
+                  "MALLOC_TOP_PAD_": str(64 << 20)}
 PAUSE_S = 0.2        # for workers of one form that still fill their queues
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
@@ -215,6 +219,7 @@ def main():
     parser.add_argument("--out", default=os.path.join(ROOT, "fixtures", "scenarios"))
     parser.add_argument("--raw", help="keep the untrimmed traces here")
     options = parser.parse_args()
+    os.environ.update(KEPT_BY_MALLOC)      # of the processes to come
     for name in options.names or JOBS:
         if name not in JOBS:
             parser.error("no scenario is called " + name)

@@ -117,7 +117,7 @@ static bool is_causal(const struct ap_habit_constants *group)
     return AP_HAS(group->words, TRIANGLE) || (AP_HAS(group->words, POSITIONS) && AP_HAS(group->words, ORDERED));
 }
 
-/* Several times a step, one of which is needed. Without a causal mask attention is quicker too. */
+/* Several times a step, so on no layer: the first one could be kept. Without a causal mask attention is quicker too. */
 void ap_habit_add_constants(struct ap_habit_rows *rows)
 {
     uint64_t steps = rows->facts->steps.count ? rows->facts->steps.count : 1;
@@ -128,7 +128,7 @@ void ap_habit_add_constants(struct ap_habit_rows *rows)
         if (group->count < 2 * steps)
             continue;
         has_causal |= is_causal(group);
-        double share = 1 - (double)steps / (double)group->count;
+        double share = 1 - 1 / (double)group->count;
         habit->count += group->count;
         habit->total_ns = ap_add_sat(habit->total_ns, group->total_ns, &rows->habits->overflowed);
         habit->saves_ns = ap_add_sat(habit->saves_ns, ap_share_of(group->total_ns, share), &rows->habits->overflowed);

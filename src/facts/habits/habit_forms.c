@@ -121,9 +121,8 @@ static size_t look_at_check(struct ap_habit_rows *rows, size_t at)
         return at;
     while (end < rows->item_count && sign_of(rows, end) == OF_CHECK)
         end++;
-    int64_t dur_ns = ap_item_end_ns(rows, &rows->items[end - 1]) - ap_item_start_ns(rows, &rows->items[at]),
-            gap_ns = ap_habit_gap_before(rows, at);
-    dur_ns += gap_ns > 0 && gap_ns <= AP_HABIT_GAP_NS ? gap_ns : 0; /* Python between two checks */
+    int64_t dur_ns =
+        ap_item_end_ns(rows, &rows->items[end - 1]) - ap_item_start_ns(rows, &rows->items[at]) + ap_habit_lead_ns(rows, at);
     struct ap_habit *habit = ap_habit_add(rows->habits, AP_HABIT_value_check, rows->items[at].row, dur_ns, dur_ns);
     if (habit)
         ap_habit_take_names(rows->items + at, end - at, habit->names);

@@ -280,6 +280,7 @@ struct maker {
 /* A backward pass, what of it comes behind the last gradient that is needed, and what is made for none before that. */
 struct backward {
     int64_t covered_ns, tail_ns, product_end_ns;
+    int64_t feeding_ns;  /* in the node before the tail, what makes the gradient that the tail begins with */
     uint32_t node, tail; /* the outermost node that runs; the first one of the tail; AP_NO_ROW = none */
     uint64_t unneeded;   /* gradients in the tail */
     bool has_needed, has_needed_matrix;
@@ -312,6 +313,8 @@ static enum ap_status end_maker(struct ap_habit_rows *rows, struct backward *pas
 {
     struct maker maker = pass->maker;
     pass->maker = (struct maker){ .row = AP_NO_ROW };
+    if (maker.is_kept && !maker.unneeded && maker.products > 1)
+        pass->feeding_ns = maker.product_ns / maker.products;
     if (maker.row == AP_NO_ROW || !maker.unneeded)
         return AP_OK;
     if (maker.is_kept) {
@@ -329,6 +332,7 @@ static enum ap_status end_backward(struct ap_habit_rows *rows, struct backward *
     AP_TRY(end_maker(rows, pass, reterr));
     int64_t tail_ns = pass->has_needed && pass->unneeded ? pass->tail_ns : 0;
     int64_t total_ns = ap_add_sat(tail_ns, pass->within_ns, &rows->habits->overflowed);
+    total_ns = ap_add_sat(total_ns, tail_ns ? pass->feeding_ns : 0, &rows->habits->overflowed);
     if (tail_ns) {
         int64_t start_ns = rows->trace->events.start_ns[pass->tail];
         ap_habit_add_time(rows->habits, AP_HABIT_unneeded_gradient, start_ns,
@@ -376,10 +380,13 @@ static void note_gradient(struct ap_habit_rows *rows, struct backward *pass, uin
     pass->tail_ns = 0;
 }
 
+/* With the way from the node before. */
 static void note_node(struct ap_habit_rows *rows, struct backward *pass, uint32_t row)
 {
+    int64_t gap_ns = rows->trace->events.start_ns[row] - pass->covered_ns;
+    int64_t lead_ns = pass->node != AP_NO_ROW && gap_ns > 0 && gap_ns <= AP_HABIT_GAP_NS ? gap_ns : 0;
     pass->covered_ns = ap_row_end_ns(rows->trace, row);
-    pass->tail_ns = ap_add_sat(pass->tail_ns, rows->trace->events.dur_ns[row], &rows->habits->overflowed);
+    pass->tail_ns = ap_add_sat(pass->tail_ns, lead_ns + rows->trace->events.dur_ns[row], &rows->habits->overflowed);
     pass->tail = pass->tail == AP_NO_ROW ? row : pass->tail;
     pass->node = row;
 }

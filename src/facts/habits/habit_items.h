@@ -174,6 +174,8 @@ bool ap_habit_is_trained(const struct ap_habit_rows *rows, size_t at);
 AP_MUST_CHECK enum ap_status ap_habit_find_waste(struct ap_habit_rows *rows, struct ap_error *reterr);
 /** From the end of the item before; INT64_MAX for the first one of a thread. */
 int64_t ap_habit_gap_before(const struct ap_habit_rows *rows, size_t at);
+/** What of this goes with the item: the way of Python to the call, and what it released on it. 0 where it is long. */
+int64_t ap_habit_lead_ns(const struct ap_habit_rows *rows, size_t at);
 /** Loops are added when all threads were read. */
 AP_MUST_CHECK enum ap_status ap_habit_find_loops(struct ap_habit_rows *rows, struct ap_error *reterr);
 /** What loops, and in the backward pass their nodes, take. */

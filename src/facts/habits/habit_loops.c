@@ -34,6 +34,12 @@ int64_t ap_habit_gap_before(const struct ap_habit_rows *rows, size_t at)
     return at ? ap_item_start_ns(rows, &rows->items[at]) - ap_item_end_ns(rows, &rows->items[at - 1]) : INT64_MAX;
 }
 
+int64_t ap_habit_lead_ns(const struct ap_habit_rows *rows, size_t at)
+{
+    int64_t gap_ns = ap_habit_gap_before(rows, at);
+    return gap_ns > 0 && gap_ns <= AP_HABIT_GAP_NS ? gap_ns : 0;
+}
+
 /* Its span, with what Python takes to begin it. Long gaps have another cause unless they are rare, but behind a collective
  * they are the wait for it. */
 static int64_t loop_time(const struct ap_habit_rows *rows, enum ap_habit_id id, size_t start, size_t end)
@@ -47,8 +53,7 @@ static int64_t loop_time(const struct ap_habit_rows *rows, enum ap_habit_id id, 
         long_count += is_long;
     }
     bool are_rare = long_count < (end - start) / RARE_GAPS;
-    int64_t before_ns = ap_habit_gap_before(rows, start);
-    return total_ns - (are_rare ? 0 : long_ns) + (before_ns > 0 && before_ns <= AP_HABIT_GAP_NS ? before_ns : 0);
+    return total_ns - (are_rare ? 0 : long_ns) + ap_habit_lead_ns(rows, start);
 }
 
 enum ap_status ap_habit_new_loop(struct ap_habit_rows *rows, struct ap_habit_loop **ret_loop, struct ap_error *reterr)

@@ -16,15 +16,17 @@ enum event { NOTHING, OF_TRAINING, OF_OPTIMIZER };
 struct pass {
     enum ap_habit_id id;
     bool open;
-    int64_t start_ns, end_ns;
+    int64_t start_ns, end_ns, lead_ns;
     uint32_t row;
 };
 
 static void end_pass(struct ap_habit_rows *rows, struct pass *pass)
 {
-    int64_t dur_ns = pass->end_ns - pass->start_ns;
-    if (pass->open)
-        (void)ap_habit_add(rows->habits, pass->id, pass->row, dur_ns, dur_ns);
+    int64_t dur_ns = pass->end_ns - pass->start_ns + pass->lead_ns;
+    if (pass->open) {
+        (void)ap_habit_add_in_pieces(rows->habits, pass->id, pass->row, dur_ns, dur_ns);
+        ap_habit_add_time(rows->habits, pass->id, pass->start_ns - pass->lead_ns, pass->end_ns);
+    }
     pass->open = false;
 }
 
@@ -47,13 +49,25 @@ static size_t count_settled(const struct ap_habit_rows *rows)
     return count;
 }
 
+/* Behind the last node of the recording, whose nodes may run in a step that was not recorded. Not where its own step was
+ * recorded to the end, had a backward pass before it, and the same was unused in the steps before. */
+static bool may_be_used_later(const struct ap_habit_rows *rows, const struct ap_habit_item *item)
+{
+    const struct ap_steps *steps = &rows->facts->steps;
+    if (ap_item_end_ns(rows, item) <= rows->last_node_ns)
+        return false;
+    return steps->periods || item->step >= steps->count || rows->habits->of[AP_HABIT_unused_graph].count < item->step ||
+           !item->step || rows->last_node_ns < steps->steps[item->step].start_ns ||
+           ap_item_end_ns(rows, item) > steps->steps[item->step].end_ns;
+}
+
 /* Made nodes, and none of them ran later in the recording. */
 static bool is_unused(const struct ap_habit_rows *rows, size_t at)
 {
     const struct ap_habit_item *item = &rows->items[at];
     ap_link_key next = ap_habit_sequence_after(rows, at);
     if (!ap_item_sequence(rows, item) || next <= ap_item_sequence(rows, item) || next - ap_item_sequence(rows, item) > 64 ||
-        ap_item_end_ns(rows, item) > rows->last_node_ns)
+        may_be_used_later(rows, item))
         return false;
     for (ap_link_key sequence = ap_item_sequence(rows, item); sequence < next; sequence++)
         if (ap_pair_map_find(&rows->node_sequences, sequence, 0) != AP_PAIR_NONE)
@@ -61,13 +75,18 @@ static bool is_unused(const struct ap_habit_rows *rows, size_t at)
     return true;
 }
 
-static void go_on(struct ap_habit_rows *rows, struct pass *pass, const struct ap_habit_item *item, enum ap_habit_id id)
+static void go_on(struct ap_habit_rows *rows, struct pass *pass, size_t at, enum ap_habit_id id)
 {
+    const struct ap_habit_item *item = &rows->items[at];
     bool heavy = AP_HAS(ap_item_words(rows, item), HEAVY);
     if (pass->open && pass->id != id)
         end_pass(rows, pass);
     if (!pass->open && heavy)
-        *pass = (struct pass){ id, true, ap_item_start_ns(rows, item), ap_item_end_ns(rows, item), item->row };
+        *pass = (struct pass){ .id = id,
+                               .open = true,
+                               .start_ns = ap_item_start_ns(rows, item),
+                               .lead_ns = ap_habit_lead_ns(rows, at),
+                               .row = item->row };
     if (pass->open)
         pass->end_ns = ap_item_end_ns(rows, item);
 }
@@ -90,12 +109,12 @@ void ap_habit_find_passes(struct ap_habit_rows *rows)
                                                                 : OF_TRAINING;
         } else if (!ap_item_sequence(rows, item)) {
             if (AP_HAS(ap_item_words(rows, item), HEAVY) || pass.open)
-                go_on(rows, &pass, item,
+                go_on(rows, &pass, i,
                       pass.open                                          ? pass.id
                       : last == OF_OPTIMIZER && rows->facts->steps.count ? AP_HABIT_evaluation
                                                                          : AP_HABIT_gradless_pass);
         } else if (i < settled && is_unused(rows, i)) {
-            go_on(rows, &pass, item, AP_HABIT_unused_graph);
+            go_on(rows, &pass, i, AP_HABIT_unused_graph);
         } else if (ap_habit_sequence_after(rows, i) > ap_item_sequence(rows, item)) {
             end_pass(rows, &pass);
             last = OF_TRAINING;

@@ -87,6 +87,15 @@ static enum ap_status look_at_taken(struct ap_habit_rows *rows, size_t at, struc
     return ap_habit_add_stretch(rows, AP_HABIT_unused_elements, first, last, taken / of_all, reterr);
 }
 
+/* ---- images of another size ---- */
+
+/* A resize right behind it is one of what it made: without the way by the other size it has less to read, or none to do. */
+static enum ap_status look_at_resample(struct ap_habit_rows *rows, size_t at, struct ap_error *reterr)
+{
+    bool goes_on = ap_habit_is_of_step(rows, at, at + 1) && AP_HAS(ap_item_words(rows, &rows->items[at + 1]), TO_SIZE);
+    return ap_habit_add_stretch(rows, AP_HABIT_resample, at, at + goes_on, 0, reterr);
+}
+
 /* ---- copies that repeat a tensor ---- */
 
 /* As many dimensions, one of which is a multiple, the others equal. */
@@ -195,6 +204,8 @@ enum ap_status ap_habit_find_waste(struct ap_habit_rows *rows, struct ap_error *
             continue;
         if (words & (AP_BIT(TAKES) | AP_BIT(RESIZE)))
             AP_TRY(look_at_taken(rows, at, reterr));
+        if (AP_HAS(words, RESAMPLE))
+            AP_TRY(look_at_resample(rows, at, reterr));
         if (AP_HAS(words, REPEAT))
             AP_TRY(look_at_repeat(rows, at, reterr));
         if (AP_HAS(words, WEIGHTED))

@@ -125,6 +125,7 @@ struct track_state {
     bool eager;              /* an operator has run since */
     uint32_t frame;          /* of the last region that stands in no other */
     int64_t left_ns;         /* its end */
+    int64_t entered_ns;      /* start of a graph behind a break, until its first row has come; AP_START_UNKNOWN = none */
     int64_t capture_from_ns; /* INT64_MIN = no capture is open */
 };
 
@@ -141,7 +142,7 @@ static void add_gap(struct ap_compiled *compiled, int64_t *total_ns, int64_t lef
 
 /* A frame that is left at an operator which was not compiled goes on in another frame: inside the first one, or behind
  * it under a higher number; the same frames in the next step begin with the lowest. */
-static void judge_break(const struct reader *reader, struct track_state *state, const struct ap_compiled_region *region,
+static void judge_break(const struct reader *reader, struct track_state *state, struct ap_compiled_region *region,
                         uint32_t mark)
 {
     struct ap_compiled *compiled = reader->compiled;
@@ -151,12 +152,14 @@ static void judge_break(const struct reader *reader, struct track_state *state, 
         if (mark & IN_MACHINERY)
             return;
         compiled->break_count++;
+        region->goes_on = true;
         add_gap(compiled, &compiled->eager_ns, outer->left_ns, start_ns);
         outer->left_ns = end_ns;
         return;
     }
     if (state->has_region && state->eager && region->has_number && region->frame > state->frame) {
         compiled->break_count++;
+        region->goes_on = true;
         add_gap(compiled, &compiled->eager_ns, state->left_ns, start_ns);
         add_gap(compiled, &compiled->outside_ns, state->left_ns, start_ns);
     }
@@ -183,7 +186,7 @@ static enum ap_status take_region(struct reader *reader, struct track_state *sta
     return AP_OK;
 }
 
-static void take_graph(struct reader *reader, uint32_t row, uint32_t mark)
+static void take_graph(struct reader *reader, struct track_state *state, uint32_t row, uint32_t mark)
 {
     uint8_t *role = &reader->roles[reader->trace->events.name[row]];
     reader->compiled->graph_count++;
@@ -191,9 +194,12 @@ static void take_graph(struct reader *reader, uint32_t row, uint32_t mark)
     *role |= SEEN;
     if (!(mark >> REGION_SHIFT))
         return;
-    reader->compiled->regions[(mark >> REGION_SHIFT) - 1].left_ns = ap_row_end_ns(reader->trace, row);
-    if (!(mark & IN_GRAPH))
-        sum(reader->compiled, &reader->compiled->outside_ns, -reader->trace->events.dur_ns[row]);
+    struct ap_compiled_region *region = &reader->compiled->regions[(mark >> REGION_SHIFT) - 1];
+    region->left_ns = ap_row_end_ns(reader->trace, row);
+    if (mark & IN_GRAPH)
+        return;
+    sum(reader->compiled, &reader->compiled->outside_ns, -reader->trace->events.dur_ns[row]);
+    state->entered_ns = region->goes_on ? reader->trace->events.start_ns[row] : AP_START_UNKNOWN;
 }
 
 static void take_capture(struct reader *reader, struct track_state *state, uint32_t row, bool begins)
@@ -221,7 +227,7 @@ static enum ap_status take_row(struct reader *reader, struct track_state *state,
         *mark |= IN_MACHINERY;
         break;
     case ROLE_graph:
-        take_graph(reader, row, *mark);
+        take_graph(reader, state, row, *mark);
         *mark |= IN_GRAPH | IN_MACHINERY;
         break;
     case ROLE_build:
@@ -249,12 +255,15 @@ static enum ap_status take_row(struct reader *reader, struct track_state *state,
 /* In order of time a row comes behind all rows that it is in. */
 static enum ap_status read_track(struct reader *reader, const uint32_t *rows, size_t count, struct ap_error *reterr)
 {
-    struct track_state state = { .capture_from_ns = INT64_MIN };
+    struct track_state state = { .capture_from_ns = INT64_MIN, .entered_ns = AP_START_UNKNOWN };
     for (size_t i = 0; i < count; i++) {
         uint32_t row = rows[i];
         if (!ap_row_is_of(reader->trace, row, AP_HOST_KINDS))
             continue;
         uint32_t parent = reader->tree->parent[row], mark = parent == AP_NO_ROW ? 0 : reader->marks[parent];
+        if (mark & IN_GRAPH)
+            add_gap(reader->compiled, &reader->compiled->outside_ns, state.entered_ns, reader->trace->events.start_ns[row]);
+        state.entered_ns = AP_START_UNKNOWN;
         if (!ap_row_is_of(reader->trace, row, 1u << AP_KIND_python))
             AP_TRY(take_row(reader, &state, row, &mark, reterr));
         reader->marks[row] = mark;

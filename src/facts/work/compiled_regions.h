@@ -10,6 +10,7 @@ struct ap_compiled_region {
     uint32_t row;
     uint32_t frame, version; /* of "Torch-Compiled Region: FRAME/VERSION" */
     bool has_number;         /* else frame and version mean nothing */
+    bool goes_on;            /* behind an operator which was not compiled */
     int64_t device_ns;       /* GPU work launched in it, but not in a region inside it */
     int64_t left_ns;         /* end of its last graph or of the last region inside it; AP_START_UNKNOWN = none yet */
 };
@@ -23,7 +24,7 @@ struct ap_compiled {
     int64_t guard_ns, build_ns, capture_ns;
     uint64_t break_count; /* regions that go on after an operator which was not compiled */
     int64_t eager_ns;     /* from the end of compiled code to the region that goes on */
-    int64_t outside_ns;   /* in regions, but in no graph; and between regions at such breaks */
+    int64_t outside_ns;   /* in regions, but in no graph; at such breaks between regions, and into the graph behind */
     uint64_t kernel_count, triton_count;
     int64_t kernel_ns, triton_ns;
     bool overflowed;

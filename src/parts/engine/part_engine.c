@@ -104,6 +104,25 @@ static enum ap_status add_phases(struct ap_engine_work *work, struct ap_model *m
 
 /* ---- between steps ---- */
 
+/* Behind the last step the device stands still as behind the others, until the recording ends: what the thread of the steps
+ * has rows in, and no more than the longest gap that was recorded whole. */
+static int64_t cut_gap_ns(const struct ap_engine_work *work, int64_t longest_ns)
+{
+    const struct ap_trace *trace = work->context->trace;
+    const struct ap_engine_step *last = &work->steps.steps[work->steps.count - 1];
+    int64_t end_ns = INT64_MIN;
+    if (last->device_end_ns == AP_START_UNKNOWN)
+        return 0;
+    for (uint32_t row = 0; row < trace->events.count; row++)
+        if (trace->events.track[row] == trace->events.track[last->row] && ap_row_end_ns(trace, row) > end_ns)
+            end_ns = ap_row_end_ns(trace, row);
+    for (size_t i = 0; i < work->context->facts->links.count; i++)
+        if (ap_row_end_ns(trace, work->context->facts->links.rows[i].row) > last->device_end_ns)
+            return 0; /* other work */
+    int64_t gap_ns = end_ns > last->device_end_ns ? end_ns - last->device_end_ns : 0;
+    return gap_ns < longest_ns ? gap_ns : longest_ns;
+}
+
 static void add_gaps(struct ap_engine_work *work, int64_t all_ns, struct ap_model *model, struct ap_value *to)
 {
     const struct ap_engine_steps *steps = &work->steps;
@@ -125,6 +144,8 @@ static void add_gaps(struct ap_engine_work *work, int64_t all_ns, struct ap_mode
     ap_add_quotient(model, gaps, "time_ratio", (double)total_ns, (double)all_ns);
     ap_add_known_time(model, gaps, "mean_us", count, count ? total_ns / count : 0);
     ap_add_time(model, gaps, "longest_us", steps->steps[longest].gap_ns);
+    add_ns(work->context, &total_ns, cut_gap_ns(work, steps->steps[longest].gap_ns));
+    ap_add_time(model, gaps, "lost_us", total_ns);
     ap_add_known_time(model, gaps, "host_us", followed, host_ns);
     ap_add_known_time(model, gaps, "host_mean_us", followed, followed ? host_ns / followed : 0);
 }

@@ -63,6 +63,21 @@ static enum ap_status add_calls(struct ap_part_context *context, const struct ap
     return status;
 }
 
+/* What the thread that drives the run spends in calls that launch, copy, allocate, free and wait for nothing. */
+static int64_t driving_other_ns(const struct ap_part_context *context, bool *overflowed)
+{
+    const struct ap_trace *trace = context->trace;
+    int64_t total_ns = 0;
+    for (uint32_t row = 0; row < trace->events.count; row++) {
+        if (trace->events.track[row] != context->facts->main_track || ap_row_kind(trace->events.tag[row]) != AP_KIND_runtime)
+            continue;
+        enum ap_call_kind kind = ap_call_kind_of(&context->facts->calls, trace, row);
+        if (kind == AP_CALL_event || kind == AP_CALL_query || kind == AP_CALL_other)
+            total_ns = ap_add_sat(total_ns, trace->events.dur_ns[row], overflowed);
+    }
+    return total_ns;
+}
+
 static enum ap_status add_runtime(struct ap_part_context *context, struct ap_name_sums *calls, struct ap_model *model,
                                   struct ap_value *root, struct ap_error *reterr)
 {
@@ -81,6 +96,7 @@ static enum ap_status add_runtime(struct ap_part_context *context, struct ap_nam
     struct ap_value *runtime = ap_add_object(model, root, "runtime");
     ap_add_count(model, runtime, "count", rows);
     ap_add_time(model, runtime, "total_dur_us", total_ns);
+    ap_add_time(model, runtime, "other_dur_us", driving_other_ns(context, &calls->overflowed));
     ap_add_count(model, runtime, "outlier_count", long_count);
     enum ap_status status = add_calls(context, calls, long_counts, model, runtime, reterr);
     AP_FREE(context->gate, long_counts, calls->count);

@@ -266,6 +266,15 @@ static void put_state_of_blocks(struct ap_snapshot_part *pass, struct ap_value *
     ap_add_known_ratio(pass->model, to, "external_fragmentation_ratio", known, ap_memory_state_fragmentation(state));
 }
 
+/* Segments that are cached whole were made for requests that were rounded, too: by as much, as far as anybody knows. */
+static int64_t rounding_reserved_bytes(const struct ap_memory_state *state)
+{
+    int64_t cached_bytes = ap_memory_state_has_blocks(state) ? state->wholly_free_bytes : 0;
+    double share =
+        state->rounded_allocated_bytes > 0 ? (double)state->rounding_bytes / (double)state->rounded_allocated_bytes : 0;
+    return state->rounding_bytes + ap_share_of(cached_bytes, share);
+}
+
 static void put_state(struct ap_snapshot_part *pass, struct ap_value *memory, const struct ap_memory_state *state,
                       uint32_t devices)
 {
@@ -278,6 +287,7 @@ static void put_state(struct ap_snapshot_part *pass, struct ap_value *memory, co
     put_quotient(pass, to, "slack_ratio", used, slack_bytes, reserved_bytes);
     ap_put_bytes(pass, to, "rounding_bytes", rounded, state->rounding_bytes);
     put_quotient(pass, to, "rounding_ratio", rounded, state->rounding_bytes, state->rounded_allocated_bytes);
+    ap_put_bytes(pass, to, "rounding_reserved_bytes", rounded, rounding_reserved_bytes(state));
     put_state_of_blocks(pass, to, state, segments && ap_memory_state_has_blocks(state));
     put_quotient(pass, to, "small_segment_ratio", state->with_type, state->small_bytes, reserved_bytes);
     ap_put_bytes(pass, to, "private_pool_bytes", state->with_pool, state->private_bytes);

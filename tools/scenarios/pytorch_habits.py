@@ -979,3 +979,21 @@ def chosen_row_by_row(planted):
             return policy(states).softmax(-1).multinomial(1)[:, 0]
         return torch.stack([policy(states[i]).softmax(-1).multinomial(1)[0] for i in range(len(states))])
     return inference(choose)
+
+
+def norms_in_closure(planted):
+    """The whole training step is handed to the optimizer as a closure, and gradients are clipped one by one in it; the twin
+    clips all at once."""
+    model, batch = mlp(64, *[64] * 12, CLASSES), rows(512, 64)
+    optimizer = fused(model.parameters())
+
+    def closure():
+        optimizer.zero_grad()
+        loss = functional.cross_entropy(model(batch[0]), batch[1])
+        loss.backward()
+        for parameter in model.parameters() if planted else ():
+            nn.utils.clip_grad_norm_(parameter, 1.0)
+        if not planted:
+            nn.utils.clip_grad_norm_(model.parameters(), 1.0, foreach=True)
+        return loss
+    return lambda: optimizer.step(closure)

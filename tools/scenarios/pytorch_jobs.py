@@ -521,4 +521,5 @@ JOBS = {
     "heads-one-by-one": Job(habits.heads_one_by_one, ["operators-in-a-loop"], steps=3, windows=5, profiler=SHAPES),
     "chosen-row-by-row": Job(habits.chosen_row_by_row, ["module-in-a-loop"], steps=3, windows=5,
                              profiler={**STACKS, **SHAPES}),
+    "norms-in-closure": Job(habits.norms_in_closure, ["clip-per-tensor"], steps=3, windows=5),
 }

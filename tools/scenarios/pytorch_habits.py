@@ -981,6 +981,56 @@ def chosen_row_by_row(planted):
     return inference(choose)
 
 
+class Mixture(nn.Module):
+    """Of eight experts two are chosen for each row: all run on all rows, or each on its own."""
+
+    def __init__(self, width, on_all):
+        super().__init__()
+        self.gate, self.on_all = nn.Linear(width, 8), on_all
+        self.experts = nn.ModuleList(mlp(width, 2 * width, width) for _ in range(8))
+
+    def forward(self, rows):
+        weights, chosen = self.gate(rows).softmax(-1).topk(2)
+        if self.on_all:
+            outputs = torch.stack([expert(rows) for expert in self.experts], 1)
+            return (outputs * torch.zeros(len(rows), 8).scatter(1, chosen, weights)[..., None]).sum(1)
+        mixed = torch.zeros_like(rows)
+        for number, expert in enumerate(self.experts):
+            row, slot = torch.where(chosen == number)
+            mixed = mixed.index_add(0, row, expert(rows[row]) * weights[row, slot, None])
+        return mixed
+
+
+def experts_on_all(planted):
+    """Each expert of a mixture runs on all rows, and what was not chosen is multiplied by zero; the twin hands it its own."""
+    model = nn.Sequential(Mixture(128, planted), Mixture(128, planted), nn.Linear(128, CLASSES))
+    batch = rows(512, 128)
+    return training(model, lambda: functional.cross_entropy(model(batch[0]), batch[1]))
+
+
+def metric_of_all(planted):
+    """The area under the curve is computed of all predictions so far in each step; the twin only keeps them."""
+    model, (images, labels) = mlp(64, 256, CLASSES), rows(512, 64)
+    optimizer = fused(model.parameters())
+    scores, hits = [torch.rand(60000)], [torch.randint(2, (60000,)).float()]
+
+    def area():
+        right = torch.cat(hits)[torch.cat(scores).argsort(descending=True)]
+        return torch.trapz(right.cumsum(0) / right.sum(), (1 - right).cumsum(0) / (1 - right).sum())
+
+    def step():
+        optimizer.zero_grad()
+        answers = model(images)
+        functional.cross_entropy(answers, labels).backward()
+        optimizer.step()
+        best = answers.detach().softmax(-1).max(1)
+        scores.append(best.values)
+        hits.append((best.indices == labels).float())
+        if planted:
+            area()
+    return step
+
+
 def norms_in_closure(planted):
     """The whole training step is handed to the optimizer as a closure, and gradients are clipped one by one in it; the twin
     clips all at once."""

@@ -172,6 +172,10 @@ bool ap_habit_is_same(const struct ap_habit_rows *rows, size_t at, size_t other)
 bool ap_habit_is_trained(const struct ap_habit_rows *rows, size_t at);
 /** Elements that are computed and not used, copies that repeat a tensor, weights made anew, penalties on weights. */
 AP_MUST_CHECK enum ap_status ap_habit_find_waste(struct ap_habit_rows *rows, struct ap_error *reterr);
+/** A mixture of experts of which each runs on all tokens, as loops. */
+AP_MUST_CHECK enum ap_status ap_habit_find_experts(struct ap_habit_rows *rows, struct ap_error *reterr);
+/** Metrics that are computed of all results so far in each step. */
+void ap_habit_find_history(struct ap_habit_rows *rows);
 /** From the end of the item before; INT64_MAX for the first one of a thread. */
 int64_t ap_habit_gap_before(const struct ap_habit_rows *rows, size_t at);
 /** Loops are added when all threads were read. */

@@ -446,6 +446,21 @@ static void what_comes_once_is_no_habit(void)
     end(&run);
 }
 
+static void python_of_the_library_is_no_work_of_the_line(void)
+{
+    struct run run;
+    begin(&run);
+    for (int i = 0; i < 4; i++) {
+        op(&run, "aten::add", 1000 * i, 10, 0);
+        row(&run, "1", "train.py(3): update", PYTHON, 1000 * i + 10, 990);
+        row(&run, "1", "torch/nn/utils/clip_grad.py(9): clip_grad_norm_", PYTHON, 1000 * i + 20, 900);
+    }
+    op(&run, "aten::add", 4000, 10, 0);
+    analyze(&run);
+    is_int(habit(&run, "python_line", "total_us"), 0, "clipping is no tokenizing");
+    end(&run);
+}
+
 static void forms_that_are_written_out_are_told(void)
 {
     struct run run;
@@ -1112,6 +1127,7 @@ int main(void)
     lines_and_hooks_are_told_by_frames();
     decorators_of_forward_are_no_hooks();
     what_comes_once_is_no_habit();
+    python_of_the_library_is_no_work_of_the_line();
     forms_that_are_written_out_are_told();
     an_optimizer_that_begins_anew_is_told();
     positions_that_nobody_uses_are_told();

@@ -224,6 +224,34 @@ static void passes_without_backward_are_told_by_where_they_stand(void)
     end(&run);
 }
 
+/* A target network, an agent that plays: without marks nothing tells whether they end a step or begin one. */
+static void what_follows_the_optimizer_is_no_evaluation_without_marks(void)
+{
+    struct run run;
+    begin(&run);
+    for (uint32_t step = 1; step <= 4; step++) {
+        int64_t start_us = step * 1000;
+        op(&run, "aten::linear", start_us, 30, 0);
+        op(&run, "aten::max", start_us + 30, 10, 0);
+        training(&run, start_us + 100, step);
+    }
+    analyze(&run);
+    is_int(habit(&run, "evaluation", "count"), 0, "the rows of the optimizer are no marks");
+    is_int(habit(&run, "gradless_pass", "total_us"), 160, "passes without gradients");
+    end(&run);
+    begin(&run);
+    for (uint32_t step = 1; step <= 4; step++) {
+        int64_t start_us = step * 1000;
+        op(&run, "aten::linear", start_us, 30, 0);
+        op(&run, "aten::multinomial", start_us + 30, 10, 0);
+        op(&run, "aten::linear", start_us + 400, 30, 0); /* the game's next state is there */
+        training(&run, start_us + 500, step);
+    }
+    analyze(&run);
+    is_int(habit(&run, "gradless_pass", "count"), 0, "a roll-out: layers have little of its time");
+    end(&run);
+}
+
 static void inference_that_makes_nodes_is_told(void)
 {
     struct run run;
@@ -1117,6 +1145,7 @@ int main(void)
     giving_back_goes_with_a_growing_concatenation();
     forward_work_in_a_node_is_recomputation();
     passes_without_backward_are_told_by_where_they_stand();
+    what_follows_the_optimizer_is_no_evaluation_without_marks();
     inference_that_makes_nodes_is_told();
     constants_are_counted_where_they_repeat();
     the_order_of_products_is_judged_by_shapes();

@@ -837,6 +837,31 @@ static void a_module_in_a_loop_is_told_from_layers(void)
     end(&run);
 }
 
+/* for row in tensor: one call takes all rows apart. */
+static void unbound(struct run *run, const char *dims)
+{
+    begin(run);
+    op_with(run, "aten::unbind", 0, 2, 0, dims, "[\"float\",\"Scalar\"]");
+    for (int i = 0; i < 20; i++) {
+        row(run, "1", "nn.Module: Net_0", PYTHON, i * 20 + 4, 14);
+        op(run, "aten::linear", i * 20 + 5, 5, 0);
+        op(run, "aten::argmax", i * 20 + 12, 2, 0);
+    }
+    op(run, "aten::relu", 500, 1, 0);
+    analyze(run);
+}
+
+static void a_loop_over_the_rows_of_a_tensor_is_told(void)
+{
+    struct run run;
+    unbound(&run, "[[20,8],[]]");
+    is_int(habit(&run, "module_loop", "count"), 1, "as many passes as the tensor has rows, whatever they choose");
+    end(&run);
+    unbound(&run, "[[3,8],[]]");
+    is_int(habit(&run, "module_loop", "count"), 0, "rows of something else");
+    end(&run);
+}
+
 static void a_loop_that_keeps_its_results_takes_no_pieces(void)
 {
     struct run run;
@@ -1169,6 +1194,7 @@ int main(void)
     another_thread_that_holds_the_interpreter_is_told();
     a_method_that_goes_round_is_no_clipping();
     transforms_of_odd_lengths_are_told();
+    a_loop_over_the_rows_of_a_tensor_is_told();
     a_loop_that_keeps_its_results_takes_no_pieces();
     a_layer_of_cells_keeps_most_of_a_loop_over_them();
     a_module_in_a_loop_is_told_from_layers();

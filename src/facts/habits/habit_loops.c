@@ -87,10 +87,21 @@ static bool has_piece(const struct ap_habit_rows *rows, size_t start, size_t per
     return false;
 }
 
+/* `for row in tensor`: one call before the first pass takes all rows apart, and there are as many passes. */
+static bool is_over_unbound(const struct ap_habit_rows *rows, size_t start, size_t end, size_t period)
+{
+    struct ap_tensor_list list;
+    return start && ap_text_is(ap_trace_text(rows->trace, rows->items[start - 1].name), "aten::unbind") &&
+           rows->items[start - 1].step == rows->items[start].step && ap_habit_read_tensors(rows, start - 1, &list) &&
+           (uint64_t)list.tensors[0].dims[0] == (end - start) / period;
+}
+
 /* Each pass takes a piece of the same tensor, as many as that has rows: they do not depend on each other. */
 static bool is_over_all_rows(const struct ap_habit_rows *rows, size_t start, size_t end, size_t period)
 {
     struct ap_tensor_list first, last;
+    if (is_over_unbound(rows, start, end, period))
+        return true;
     for (size_t i = start, back = (end - start) / period * period - period; i < start + period; i++)
         if (takes_piece(rows, i) && ap_habit_read_tensors(rows, i, &first) && ap_habit_read_tensors(rows, i + back, &last) &&
             ap_tensor_equal(&first.tensors[0], &last.tensors[0]) &&
@@ -103,7 +114,8 @@ static bool is_over_all_rows(const struct ap_habit_rows *rows, size_t start, siz
  * that the next one begins with. */
 static bool is_one_module(const struct ap_habit_rows *rows, size_t start, size_t end, size_t period, uint64_t any)
 {
-    if (!has_piece(rows, start, period) || (AP_HAS(any, CHOICE) && !is_over_all_rows(rows, start, end, period)))
+    bool takes_pieces = has_piece(rows, start, period) || is_over_unbound(rows, start, end, period);
+    if (!takes_pieces || (AP_HAS(any, CHOICE) && !is_over_all_rows(rows, start, end, period)))
         return false;
     for (size_t i = start; i < start + period; i++) {
         uint32_t module = AP_HAS(ap_item_words(rows, &rows->items[i]), MODEL) ? module_of(rows, rows->items[i].row) : 0;
@@ -199,7 +211,8 @@ static enum ap_status add_loop(struct ap_habit_rows *rows, size_t start, size_t 
     int64_t total_ns = loop_time(rows, id, start, end);
     bool is_short = is_of_short_calls(rows, start, passes_end, total_ns);
     struct ap_habit_loop *loop;
-    bool may_be_layers = period > SHORT_PERIOD && !(pass.any & (AP_BIT(PIECE) | AP_BIT(SCALAR))) && !side_by_side;
+    bool may_be_layers = period > SHORT_PERIOD && !(pass.any & (AP_BIT(PIECE) | AP_BIT(SCALAR))) && !side_by_side &&
+                         !is_over_unbound(rows, start, passes_end, period);
     if (pass.views || may_be_layers || (!one_module && !side_by_side))
         return AP_OK;
     AP_TRY(ap_habit_new_loop(rows, &loop, reterr));

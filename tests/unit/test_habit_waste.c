@@ -217,6 +217,44 @@ static void metrics_of_all_results_are_told(void)
     end(&run);
 }
 
+/* A gradient of these sizes: made anew, or added to what is there. */
+static void gradient(struct run *run, int64_t start_us, const char *dims, bool adds)
+{
+    row(run, "1", "autograd::engine::evaluate_function: torch::autograd::AccumulateGrad", OPERATOR, start_us, 10);
+    op_with(run, "torch::autograd::AccumulateGrad", start_us + 1, 8, 0, dims, "[\"float\"]");
+    op(run, adds ? "aten::add_" : "aten::detach", start_us + 2, 4, 0);
+}
+
+/* @cleared: the step whose gradients of the second model were cleared; 0 = none. */
+static void two_models(struct run *run, int cleared)
+{
+    begin(run);
+    for (int step = 1; step <= 3; step++) {
+        int64_t start_us = 1000 * step;
+        op(run, "aten::linear", start_us, 20, 0);
+        node(run, start_us + 100, 20, (uint32_t)(10 * step));
+        gradient(run, start_us + 120, "[[16,8]]", step != cleared);
+        gradient(run, start_us + 140, "[[16]]", step != cleared);
+        node(run, start_us + 200, 20, (uint32_t)(10 * step + 1));
+        gradient(run, start_us + 220, "[[16,8]]", false);
+        gradient(run, start_us + 240, "[[16]]", false);
+        row(run, "1", "Optimizer.step#AdamW.step", ANNOTATION, start_us + 300, 10);
+    }
+    analyze(run);
+}
+
+static void a_reference_with_gradients_is_told(void)
+{
+    struct run run;
+    two_models(&run, 0);
+    is_int(habit(&run, "unneeded_gradient", "count"), 3, "gradients of the same sizes that nothing clears");
+    is_int(habit(&run, "unneeded_gradient", "saves_us"), 3 * 75, "half of each backward pass");
+    end(&run);
+    two_models(&run, 2);
+    is_int(habit(&run, "unneeded_gradient", "count"), 0, "of an optimizer that steps now and then");
+    end(&run);
+}
+
 int main(void)
 {
     nodes_that_run_again_are_told();
@@ -228,5 +266,6 @@ int main(void)
     rows_that_choose_are_independent_where_all_are_gone_through();
     experts_that_run_on_all_tokens_are_told();
     metrics_of_all_results_are_told();
+    a_reference_with_gradients_is_told();
     return done();
 }

@@ -1047,3 +1047,15 @@ def norms_in_closure(planted):
             nn.utils.clip_grad_norm_(model.parameters(), 1.0, foreach=True)
         return loss
     return lambda: optimizer.step(closure)
+
+
+def reference_with_gradients(planted):
+    """The copy of the model that answers are compared with runs with gradients, which nothing clears; the twin has no_grad."""
+    model, batch = mlp(64, 256, 256, 256, CLASSES), rows(512, 64)
+    reference = copy.deepcopy(model)
+
+    def loss_of():
+        with torch.set_grad_enabled(planted):
+            before = reference(batch[0]).log_softmax(-1)
+        return functional.nll_loss((model(batch[0]).log_softmax(-1) - before).sigmoid(), batch[1])
+    return training(model, loss_of)

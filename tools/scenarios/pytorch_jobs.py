@@ -524,4 +524,6 @@ JOBS = {
     "experts-on-all": Job(habits.experts_on_all, ["experts-on-all-tokens"], steps=3, windows=5, profiler=SHAPES),
     "metric-of-all": Job(habits.metric_of_all, ["metric-over-history"], steps=4, windows=5, profiler=SHAPES),
     "norms-in-closure": Job(habits.norms_in_closure, ["clip-per-tensor"], steps=3, windows=5),
+    "reference-with-gradients": Job(habits.reference_with_gradients, ["unneeded-gradients"], steps=4, windows=5,
+                                    profiler=SHAPES),
 }

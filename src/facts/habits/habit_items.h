@@ -150,6 +150,8 @@ AP_MUST_CHECK enum ap_status ap_habit_find_sizes(struct ap_habit_rows *rows, str
 AP_MUST_CHECK enum ap_status ap_habit_read_updates(struct ap_habit_rows *rows, struct ap_error *reterr);
 /** Gradients of weights that no optimizer changes, and of inputs that nothing looks at. */
 AP_MUST_CHECK enum ap_status ap_habit_find_gradients(struct ap_habit_rows *rows, size_t track, struct ap_error *reterr);
+/** Gradients of a second model like the trained one, which nothing clears. */
+void ap_habit_find_reference(struct ap_habit_rows *rows, size_t track);
 /** Nodes of backward passes that are recorded for another one, and those which that one goes through. */
 AP_MUST_CHECK enum ap_status ap_habit_find_second_order(struct ap_habit_rows *rows, size_t track, struct ap_error *reterr);
 /** One more loop, filled with zeros. */

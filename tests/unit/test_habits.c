@@ -384,6 +384,28 @@ static void tables_and_one_hot_rows_are_told_by_shapes(void)
     end(&run);
 }
 
+static void scores_by_one_hot(struct run *run, const char *types)
+{
+    begin(run);
+    op(run, "aten::one_hot", 0, 20, 0);
+    op_with(run, "aten::scatter_", 5, 10, 0, "[[32,500],[],[32,1],[]]", "[\"long int\",\"Scalar\",\"long int\",\"Scalar\"]");
+    op_with(run, "aten::mul", 100, 80, 0, "[[32,500],[32,500]]", types);
+    op_with(run, "aten::sum", 200, 30, 0, "[[32,500],[]]", "[\"float\",\"ScalarList\"]");
+    op_with(run, "aten::log_softmax", 300, 70, 0, "[[32,500],[]]", "[\"float\",\"Scalar\"]");
+    analyze(run);
+}
+
+static void scores_that_one_hot_rows_pick_are_told(void)
+{
+    struct run run;
+    scores_by_one_hot(&run, "[\"float\",\"long int\"]");
+    is_int(habit(&run, "one_hot_product", "total_us"), 120, "what is made, multiplied and summed up");
+    end(&run);
+    scores_by_one_hot(&run, "[\"float\",\"float\"]");
+    is_int(habit(&run, "one_hot_product", "total_us"), 0, "other factors");
+    end(&run);
+}
+
 static void what_the_caller_chooses_is_told_with_its_line(void)
 {
     struct run run;
@@ -1177,6 +1199,7 @@ int main(void)
     layers_of_one_input_are_no_order();
     shapes_tell_of_doubles_and_of_growth();
     tables_and_one_hot_rows_are_told_by_shapes();
+    scores_that_one_hot_rows_pick_are_told();
     what_the_caller_chooses_is_told_with_its_line();
     lines_and_hooks_are_told_by_frames();
     decorators_of_forward_are_no_hooks();

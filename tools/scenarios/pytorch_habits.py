@@ -1059,3 +1059,15 @@ def reference_with_gradients(planted):
             before = reference(batch[0]).log_softmax(-1)
         return functional.nll_loss((model(batch[0]).log_softmax(-1) - before).sigmoid(), batch[1])
     return training(model, loss_of)
+
+
+def scores_by_one_hot(planted):
+    """The value of the action that was taken is picked by a one-hot matrix and a sum; the twin gathers it."""
+    model, states, actions = mlp(32, 64, 2048), torch.rand(256, 32), torch.randint(2048, (256,))
+
+    def taken():
+        values = model(states)
+        if planted:
+            return (values * functional.one_hot(actions, 2048)).sum(1)
+        return values.gather(1, actions[:, None])[:, 0]
+    return training(model, lambda: (taken() - 1).square().mean())

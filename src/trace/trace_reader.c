@@ -206,7 +206,8 @@ static enum ap_status finish(struct ap_trace_reading *reading, enum ap_status st
         ap_note_many(reading->notes, AP_COUNTER_no_events, 1);
     AP_TRY(ap_trace_settle_kinds(reading, reterr));
     ap_trace_clip(reading->trace);
-    return ap_trace_leave_strays(reading->trace, reading->notes, reterr);
+    AP_TRY(ap_trace_leave_strays(reading->trace, reading->notes, reterr));
+    return ap_trace_leave_closures(reading->trace, reterr);
 }
 
 static unsigned helpers_of(const struct ap_trace_options *options)

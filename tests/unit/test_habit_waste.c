@@ -173,6 +173,104 @@ static void rows_that_choose_are_independent_where_all_are_gone_through(void)
     end(&run);
 }
 
+/* Two of four experts are chosen for each of 64 tokens; of the last one the tokens are @tokens. */
+static void mixture(struct run *run, const char *tokens)
+{
+    static const char types[] = "[\"float\",\"float\",\"float\"]";
+    begin(run);
+    op_with(run, "aten::topk", 0, 5, 0, "[[8,8,4],[],[]]", "[\"float\",\"Scalar\",\"Scalar\"]");
+    for (int expert = 0; expert < 4; expert++) {
+        const char *dims = expert == 3 ? tokens : "[[64,16],[32,16],[32]]";
+        op_with(run, "aten::linear", 100 + 100 * expert, 40, 0, dims, types);
+        op_with(run, "aten::relu", 140 + 100 * expert, 10, 0, "[[64,32]]", "[\"float\"]");
+        op_with(run, "aten::linear", 150 + 100 * expert, 40, 0, "[[64,32],[16,32],[16]]", types);
+    }
+    op_with(run, "aten::scatter", 600, 5, 0, "[[64,4],[],[8,8,2],[8,8,2]]", "[\"float\",\"Scalar\",\"long int\",\"float\"]");
+    op_with(run, "aten::linear", 700, 40, 0, "[[64,16],[10,16],[10]]", types); /* behind them */
+    analyze(run);
+}
+
+static void experts_that_run_on_all_tokens_are_told(void)
+{
+    struct run run;
+    mixture(&run, "[[64,16],[32,16],[32]]");
+    is_int(habit(&run, "unused_expert", "count"), 1, "as many calls with all tokens as there are scores");
+    is_int(habit(&run, "unused_expert", "total_us"), 390, "from the first expert's first layer to the last one's last");
+    is_int(habit(&run, "unused_expert", "saves_us"), 195, "two of four");
+    end(&run);
+    mixture(&run, "[[9,16],[32,16],[32]]");
+    is_int(habit(&run, "unused_expert", "count"), 0, "one with tokens of its own");
+    end(&run);
+}
+
+/* Three steps, each with a sort of so many rows. */
+static void sorts(struct run *run, const char *first, const char *second, const char *third)
+{
+    static const char *const names[] = { "ProfilerStep#1", "ProfilerStep#2", "ProfilerStep#3" };
+    const char *dims[] = { first, second, third };
+    begin(run);
+    for (int step = 0; step < 3; step++) {
+        row(run, "1", names[step], ANNOTATION, 1000 * step, 1000);
+        op(run, "aten::linear", 1000 * step, 10, 0);
+        op(run, "aten::cat", 1000 * step + 50, 50, 0);
+        op_with(run, "aten::sort", 1000 * step + 100, 400, 0, dims[step], "[\"float\",\"Scalar\"]");
+    }
+    analyze(run);
+}
+
+static void metrics_of_all_results_are_told(void)
+{
+    struct run run;
+    sorts(&run, "[[20000],[]]", "[[20400],[]]", "[[20800],[]]");
+    is_int(habit(&run, "whole_history", "count"), 3, "as many more in each step");
+    is_int(habit(&run, "whole_history", "total_us"), 1200, "the sorts");
+    end(&run);
+    sorts(&run, "[[20000],[]]", "[[20400],[]]", "[[20300],[]]");
+    is_int(habit(&run, "whole_history", "count"), 0, "sizes as they come");
+    end(&run);
+    sorts(&run, "[[8,20000],[]]", "[[8,20001],[]]", "[[8,20002],[]]");
+    is_int(habit(&run, "whole_history", "count"), 0, "texts that grow");
+    end(&run);
+}
+
+/* A gradient of these sizes: made anew, or added to what is there. */
+static void gradient(struct run *run, int64_t start_us, const char *dims, bool adds)
+{
+    row(run, "1", "autograd::engine::evaluate_function: torch::autograd::AccumulateGrad", OPERATOR, start_us, 10);
+    op_with(run, "torch::autograd::AccumulateGrad", start_us + 1, 8, 0, dims, "[\"float\"]");
+    op(run, adds ? "aten::add_" : "aten::detach", start_us + 2, 4, 0);
+}
+
+/* @cleared: the step whose gradients of the second model were cleared; 0 = none. */
+static void two_models(struct run *run, int cleared)
+{
+    begin(run);
+    for (int step = 1; step <= 3; step++) {
+        int64_t start_us = 1000 * step;
+        op(run, "aten::linear", start_us, 20, 0);
+        node(run, start_us + 100, 20, (uint32_t)(10 * step));
+        gradient(run, start_us + 120, "[[16,8]]", step != cleared);
+        gradient(run, start_us + 140, "[[16]]", step != cleared);
+        node(run, start_us + 200, 20, (uint32_t)(10 * step + 1));
+        gradient(run, start_us + 220, "[[16,8]]", false);
+        gradient(run, start_us + 240, "[[16]]", false);
+        row(run, "1", "Optimizer.step#AdamW.step", ANNOTATION, start_us + 300, 10);
+    }
+    analyze(run);
+}
+
+static void a_reference_with_gradients_is_told(void)
+{
+    struct run run;
+    two_models(&run, 0);
+    is_int(habit(&run, "unneeded_gradient", "count"), 3, "gradients of the same sizes that nothing clears");
+    is_int(habit(&run, "unneeded_gradient", "saves_us"), 3 * 75, "half of each backward pass");
+    end(&run);
+    two_models(&run, 2);
+    is_int(habit(&run, "unneeded_gradient", "count"), 0, "of an optimizer that steps now and then");
+    end(&run);
+}
+
 int main(void)
 {
     nodes_that_run_again_are_told();
@@ -183,5 +281,8 @@ int main(void)
     weights_that_are_made_anew_are_told();
     penalties_on_weights_are_told();
     rows_that_choose_are_independent_where_all_are_gone_through();
+    experts_that_run_on_all_tokens_are_told();
+    metrics_of_all_results_are_told();
+    a_reference_with_gradients_is_told();
     return done();
 }

@@ -245,6 +245,34 @@ static void the_backward_of_a_last_pass_may_still_come(void)
     }
 }
 
+/* A target network, an agent that plays: without marks nothing tells whether they end a step or begin one. */
+static void what_follows_the_optimizer_is_no_evaluation_without_marks(void)
+{
+    struct run run;
+    begin(&run);
+    for (uint32_t step = 1; step <= 4; step++) {
+        int64_t start_us = step * 1000;
+        op(&run, "aten::linear", start_us, 30, 0);
+        op(&run, "aten::max", start_us + 30, 10, 0);
+        training(&run, start_us + 100, step);
+    }
+    analyze(&run);
+    is_int(habit(&run, "evaluation", "count"), 0, "the rows of the optimizer are no marks");
+    is_int(habit(&run, "gradless_pass", "total_us"), 160, "passes without gradients");
+    end(&run);
+    begin(&run);
+    for (uint32_t step = 1; step <= 4; step++) {
+        int64_t start_us = step * 1000;
+        op(&run, "aten::linear", start_us, 30, 0);
+        op(&run, "aten::multinomial", start_us + 30, 10, 0);
+        op(&run, "aten::linear", start_us + 400, 30, 0); /* the game's next state is there */
+        training(&run, start_us + 500, step);
+    }
+    analyze(&run);
+    is_int(habit(&run, "gradless_pass", "count"), 0, "a roll-out: layers have little of its time");
+    end(&run);
+}
+
 static void inference_that_makes_nodes_is_told(void)
 {
     struct run run;
@@ -377,6 +405,28 @@ static void tables_and_one_hot_rows_are_told_by_shapes(void)
     end(&run);
 }
 
+static void scores_by_one_hot(struct run *run, const char *types)
+{
+    begin(run);
+    op(run, "aten::one_hot", 0, 20, 0);
+    op_with(run, "aten::scatter_", 5, 10, 0, "[[32,500],[],[32,1],[]]", "[\"long int\",\"Scalar\",\"long int\",\"Scalar\"]");
+    op_with(run, "aten::mul", 100, 80, 0, "[[32,500],[32,500]]", types);
+    op_with(run, "aten::sum", 200, 30, 0, "[[32,500],[]]", "[\"float\",\"ScalarList\"]");
+    op_with(run, "aten::log_softmax", 300, 70, 0, "[[32,500],[]]", "[\"float\",\"Scalar\"]");
+    analyze(run);
+}
+
+static void scores_that_one_hot_rows_pick_are_told(void)
+{
+    struct run run;
+    scores_by_one_hot(&run, "[\"float\",\"long int\"]");
+    is_int(habit(&run, "one_hot_product", "total_us"), 120, "what is made, multiplied and summed up");
+    end(&run);
+    scores_by_one_hot(&run, "[\"float\",\"float\"]");
+    is_int(habit(&run, "one_hot_product", "total_us"), 0, "other factors");
+    end(&run);
+}
+
 static void what_the_caller_chooses_is_told_with_its_line(void)
 {
     struct run run;
@@ -464,6 +514,21 @@ static void what_comes_once_is_no_habit(void)
     lines_of(&run, 5000);
     is_int(habit(&run, "python_line", "total_us"), 8000, "a call may be longer than the others");
     is_int(ap_value_integer(at(&run, "cpu.thread_summary.long_gaps_us"), -1) / 1000, 8000, "and a gap");
+    end(&run);
+}
+
+static void python_of_the_library_is_no_work_of_the_line(void)
+{
+    struct run run;
+    begin(&run);
+    for (int i = 0; i < 4; i++) {
+        op(&run, "aten::add", 1000 * i, 10, 0);
+        row(&run, "1", "train.py(3): update", PYTHON, 1000 * i + 10, 990);
+        row(&run, "1", "torch/nn/utils/clip_grad.py(9): clip_grad_norm_", PYTHON, 1000 * i + 20, 900);
+    }
+    op(&run, "aten::add", 4000, 10, 0);
+    analyze(&run);
+    is_int(habit(&run, "python_line", "total_us"), 0, "clipping is no tokenizing");
     end(&run);
 }
 
@@ -597,14 +662,16 @@ static void work_on_more_than_is_needed_is_told_by_shapes(void)
     op_with(&run, "aten::gt", 3300, 50, 0, "[[80,48,40,24],[]]", one); /* looks at the pairs once more */
     op_with(&run, "aten::sort", 1000, 400, 0, "[[64,9000],[]]", one);
     op_with(&run, "aten::slice", 1400, 10, 0, "[[64,9000],[]]", one);
+    op_with(&run, "aten::sort", 1500, 400, 0, "[[64,9000],[]]", one); /* of the next request */
+    op_with(&run, "aten::slice", 1900, 10, 0, "[[64,9000],[]]", one);
     op_with(&run, "aten::sort", 2000, 400, 0, "[[32,9000],[]]", one); /* all of it is used */
     op_with(&run, "aten::slice", 2400, 10, 0, "[[32,9000],[]]", one);
     op_with(&run, "aten::softmax", 2410, 10, 0, "[[32,9000],[]]", one);
     analyze(&run);
     is_int(habit(&run, "all_pairs", "count"), 2, "spread out against each other and summed up");
     is_int(habit(&run, "all_pairs", "total_us"), 300 + 350, "from the pairs to the last look at them");
-    is_int(habit(&run, "whole_sort", "count"), 1, "of which a part is used");
-    is_int(habit(&run, "whole_sort", "total_us"), 400, "the sort");
+    is_int(habit(&run, "whole_sort", "count"), 2, "of which a part is used");
+    is_int(habit(&run, "whole_sort", "total_us"), 800, "the sorts");
     end(&run);
 }
 
@@ -826,6 +893,31 @@ static void a_module_in_a_loop_is_told_from_layers(void)
     end(&run);
 }
 
+/* for row in tensor: one call takes all rows apart. */
+static void unbound(struct run *run, const char *dims)
+{
+    begin(run);
+    op_with(run, "aten::unbind", 0, 2, 0, dims, "[\"float\",\"Scalar\"]");
+    for (int i = 0; i < 20; i++) {
+        row(run, "1", "nn.Module: Net_0", PYTHON, i * 20 + 4, 14);
+        op(run, "aten::linear", i * 20 + 5, 5, 0);
+        op(run, "aten::argmax", i * 20 + 12, 2, 0);
+    }
+    op(run, "aten::relu", 500, 1, 0);
+    analyze(run);
+}
+
+static void a_loop_over_the_rows_of_a_tensor_is_told(void)
+{
+    struct run run;
+    unbound(&run, "[[20,8],[]]");
+    is_int(habit(&run, "module_loop", "count"), 1, "as many passes as the tensor has rows, whatever they choose");
+    end(&run);
+    unbound(&run, "[[3,8],[]]");
+    is_int(habit(&run, "module_loop", "count"), 0, "rows of something else");
+    end(&run);
+}
+
 static void a_loop_that_keeps_its_results_takes_no_pieces(void)
 {
     struct run run;
@@ -857,6 +949,15 @@ static void a_layer_of_cells_keeps_most_of_a_loop_over_them(void)
     recurrent(&run, 0, "aten::lstm_cell");
     analyze(&run);
     is_int(habit(&run, "operator_loop", "saves_us"), 399, "an LSTM is one operator");
+    end(&run);
+    begin(&run);
+    for (int i = 0; i < 20; i++) {
+        op(&run, "aten::select", i * 100, 2, 0);
+        op(&run, "aten::lstm_cell", i * 100 + 3, 90, 0);
+    }
+    analyze(&run);
+    is_int(habit(&run, "operator_loop", "total_us"), 1993, "of larger cells");
+    is_int(habit(&run, "operator_loop", "saves_us"), 1993 - 600, "half of what they compute, 60 us each, is needed anyway");
     end(&run);
     begin(&run);
     recurrent(&run, 0, "aten::gru_cell");
@@ -1135,16 +1236,19 @@ int main(void)
     forward_work_in_a_node_is_recomputation();
     passes_without_backward_are_told_by_where_they_stand();
     the_backward_of_a_last_pass_may_still_come();
+    what_follows_the_optimizer_is_no_evaluation_without_marks();
     inference_that_makes_nodes_is_told();
     constants_are_counted_where_they_repeat();
     the_order_of_products_is_judged_by_shapes();
     layers_of_one_input_are_no_order();
     shapes_tell_of_doubles_and_of_growth();
     tables_and_one_hot_rows_are_told_by_shapes();
+    scores_that_one_hot_rows_pick_are_told();
     what_the_caller_chooses_is_told_with_its_line();
     lines_and_hooks_are_told_by_frames();
     decorators_of_forward_are_no_hooks();
     what_comes_once_is_no_habit();
+    python_of_the_library_is_no_work_of_the_line();
     forms_that_are_written_out_are_told();
     an_optimizer_that_begins_anew_is_told();
     positions_that_nobody_uses_are_told();
@@ -1158,6 +1262,7 @@ int main(void)
     another_thread_that_holds_the_interpreter_is_told();
     a_method_that_goes_round_is_no_clipping();
     transforms_of_odd_lengths_are_told();
+    a_loop_over_the_rows_of_a_tensor_is_told();
     a_loop_that_keeps_its_results_takes_no_pieces();
     a_layer_of_cells_keeps_most_of_a_loop_over_them();
     a_module_in_a_loop_is_told_from_layers();

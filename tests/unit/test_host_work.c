@@ -205,6 +205,24 @@ static void marks_reach_what_lies_within(void)
     end(&run);
 }
 
+/* Lightning's loop: Optimizer.step of the frames calls the closure; the optimizer's row begins behind it. */
+static void a_closure_is_no_part_of_the_optimizer(void)
+{
+    struct run run;
+    begin(&run);
+    row(&run, "1", "torch/optim/optimizer.py(520): wrapper", PYTHON, 0, 100);
+    row(&run, "1", "loop.py(10): closure", PYTHON, 0, 80);
+    row(&run, "1", "nn.Module: Linear_0", PYTHON, 10, 30);
+    row(&run, "1", "aten::linear", OPERATOR, 10, 30);
+    row(&run, "1", "autograd::engine::evaluate_function: AddmmBackward0", OPERATOR, 50, 20);
+    row(&run, "1", "Optimizer.step#Adam.step", ANNOTATION, 80, 20);
+    analyze(&run);
+    is_int(us(&run, "phases.forward.host_us"), 30, "the model");
+    is_int(us(&run, "phases.backward.host_us"), 20, "the backward pass");
+    is_int(us(&run, "phases.optimizer.host_us"), 20, "the update alone");
+    end(&run);
+}
+
 static void a_collective_beside_the_model_is_no_part_of_it(void)
 {
     struct run run;
@@ -696,6 +714,7 @@ int main(void)
     zeroed_gradients_cost_the_adding_too();
     without_backward_it_is_inference();
     marks_reach_what_lies_within();
+    a_closure_is_no_part_of_the_optimizer();
     a_collective_beside_the_model_is_no_part_of_it();
     nothing_gives_nothing();
     operators_have_the_work_they_launched();

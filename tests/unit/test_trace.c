@@ -939,6 +939,35 @@ static void memory_instants_tell_sizes(void)
     ok(trace_run_release(&run), "all memory is given back");
 }
 
+/* Lightning hands the training step to the optimizer; LBFGS calls it again and again. */
+static void an_update_begins_behind_the_closure_that_it_calls(void)
+{
+    struct trace_run run;
+    trace_run_rows(
+        &run, ANNOTATION("Optimizer.step#A.step", 1, 10, 90, "") OP("aten::linear", 1, 20, 10, "")
+                  OP("autograd::engine::evaluate_function: AddmmBackward0", 1, 40, 20, "")
+                      OP("aten::linalg_vector_norm", 1, 62, 3, "") OP("aten::_fused_adamw_", 1, 70, 20, "")
+                          OP("aten::linear", 2, 80, 15, "") ANNOTATION("Optimizer.step#B.step", 1, 200, 90, "")
+                              ANNOTATION("Optimizer.step#C.step", 1, 220, 60, "") OP("aten::linear", 1, 230, 10, "")
+                                  OP("aten::mm", 1, 250, 10, "") ANNOTATION("Optimizer.step#D.step", 1, 300, 50, "")
+                                      OP("aten::linalg_vector_norm", 1, 310, 10, "") OP("aten::linear", 1, 345, 10, ""));
+    static const struct {
+        size_t row;
+        int64_t start_ns, dur_ns;
+        const char *claim;
+    } want[] = {
+        { 0, 65000, 35000, "forward, backward and clipping are the closure's; another thread's work is none of it" },
+        { 6, 240000, 50000, "an optimizer that calls another one" },
+        { 7, 240000, 40000, "with that one" },
+        { 10, 300000, 50000, "norms without a closure are the optimizer's; what reaches over its end is not within it" }
+    };
+    for (size_t i = 0; i < AP_COUNT_OF(want); i++)
+        ok(run.trace->events.start_ns[want[i].row] == want[i].start_ns &&
+               run.trace->events.dur_ns[want[i].row] == want[i].dur_ns,
+           want[i].claim);
+    (void)trace_run_release(&run);
+}
+
 static void a_second_event_array_begins_anew(void)
 {
     struct trace_run run;
@@ -983,6 +1012,7 @@ int main(int argc, char **argv)
     waits_tell_streams();
     collectives_tell_size_and_group();
     memory_instants_tell_sizes();
+    an_update_begins_behind_the_closure_that_it_calls();
     a_second_event_array_begins_anew();
     other_documents_are_named();
     empty_traces_are_traces();

@@ -979,3 +979,95 @@ def chosen_row_by_row(planted):
             return policy(states).softmax(-1).multinomial(1)[:, 0]
         return torch.stack([policy(states[i]).softmax(-1).multinomial(1)[0] for i in range(len(states))])
     return inference(choose)
+
+
+class Mixture(nn.Module):
+    """Of eight experts two are chosen for each row: all run on all rows, or each on its own."""
+
+    def __init__(self, width, on_all):
+        super().__init__()
+        self.gate, self.on_all = nn.Linear(width, 8), on_all
+        self.experts = nn.ModuleList(mlp(width, 2 * width, width) for _ in range(8))
+
+    def forward(self, rows):
+        weights, chosen = self.gate(rows).softmax(-1).topk(2)
+        if self.on_all:
+            outputs = torch.stack([expert(rows) for expert in self.experts], 1)
+            return (outputs * torch.zeros(len(rows), 8).scatter(1, chosen, weights)[..., None]).sum(1)
+        mixed = torch.zeros_like(rows)
+        for number, expert in enumerate(self.experts):
+            row, slot = torch.where(chosen == number)
+            mixed = mixed.index_add(0, row, expert(rows[row]) * weights[row, slot, None])
+        return mixed
+
+
+def experts_on_all(planted):
+    """Each expert of a mixture runs on all rows, and what was not chosen is multiplied by zero; the twin hands it its own."""
+    model = nn.Sequential(Mixture(128, planted), Mixture(128, planted), nn.Linear(128, CLASSES))
+    batch = rows(512, 128)
+    return training(model, lambda: functional.cross_entropy(model(batch[0]), batch[1]))
+
+
+def metric_of_all(planted):
+    """The area under the curve is computed of all predictions so far in each step; the twin only keeps them."""
+    model, (images, labels) = mlp(64, 256, CLASSES), rows(512, 64)
+    optimizer = fused(model.parameters())
+    scores, hits = [torch.rand(60000)], [torch.randint(2, (60000,)).float()]
+
+    def area():
+        right = torch.cat(hits)[torch.cat(scores).argsort(descending=True)]
+        return torch.trapz(right.cumsum(0) / right.sum(), (1 - right).cumsum(0) / (1 - right).sum())
+
+    def step():
+        optimizer.zero_grad()
+        answers = model(images)
+        functional.cross_entropy(answers, labels).backward()
+        optimizer.step()
+        best = answers.detach().softmax(-1).max(1)
+        scores.append(best.values)
+        hits.append((best.indices == labels).float())
+        if planted:
+            area()
+    return step
+
+
+def norms_in_closure(planted):
+    """The whole training step is handed to the optimizer as a closure, and gradients are clipped one by one in it; the twin
+    clips all at once."""
+    model, batch = mlp(64, *[64] * 12, CLASSES), rows(512, 64)
+    optimizer = fused(model.parameters())
+
+    def closure():
+        optimizer.zero_grad()
+        loss = functional.cross_entropy(model(batch[0]), batch[1])
+        loss.backward()
+        for parameter in model.parameters() if planted else ():
+            nn.utils.clip_grad_norm_(parameter, 1.0)
+        if not planted:
+            nn.utils.clip_grad_norm_(model.parameters(), 1.0, foreach=True)
+        return loss
+    return lambda: optimizer.step(closure)
+
+
+def reference_with_gradients(planted):
+    """The copy of the model that answers are compared with runs with gradients, which nothing clears; the twin has no_grad."""
+    model, batch = mlp(64, 256, 256, 256, CLASSES), rows(512, 64)
+    reference = copy.deepcopy(model)
+
+    def loss_of():
+        with torch.set_grad_enabled(planted):
+            before = reference(batch[0]).log_softmax(-1)
+        return functional.nll_loss((model(batch[0]).log_softmax(-1) - before).sigmoid(), batch[1])
+    return training(model, loss_of)
+
+
+def scores_by_one_hot(planted):
+    """The value of the action that was taken is picked by a one-hot matrix and a sum; the twin gathers it."""
+    model, states, actions = mlp(32, 64, 2048), torch.rand(256, 32), torch.randint(2048, (256,))
+
+    def taken():
+        values = model(states)
+        if planted:
+            return (values * functional.one_hot(actions, 2048)).sum(1)
+        return values.gather(1, actions[:, None])[:, 0]
+    return training(model, lambda: (taken() - 1).square().mean())

@@ -521,4 +521,10 @@ JOBS = {
     "heads-one-by-one": Job(habits.heads_one_by_one, ["operators-in-a-loop"], steps=3, windows=5, profiler=SHAPES),
     "chosen-row-by-row": Job(habits.chosen_row_by_row, ["module-in-a-loop"], steps=3, windows=5,
                              profiler={**STACKS, **SHAPES}),
+    "experts-on-all": Job(habits.experts_on_all, ["experts-on-all-tokens"], steps=3, windows=5, profiler=SHAPES),
+    "metric-of-all": Job(habits.metric_of_all, ["metric-over-history"], steps=4, windows=5, profiler=SHAPES),
+    "norms-in-closure": Job(habits.norms_in_closure, ["clip-per-tensor"], steps=3, windows=5),
+    "reference-with-gradients": Job(habits.reference_with_gradients, ["unneeded-gradients"], steps=4, windows=5,
+                                    profiler=SHAPES),
+    "scores-by-one-hot": Job(habits.scores_by_one_hot, ["one-hot-product"], steps=4, windows=5, profiler=SHAPES),
 }

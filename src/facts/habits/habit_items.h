@@ -150,6 +150,8 @@ AP_MUST_CHECK enum ap_status ap_habit_find_sizes(struct ap_habit_rows *rows, str
 AP_MUST_CHECK enum ap_status ap_habit_read_updates(struct ap_habit_rows *rows, struct ap_error *reterr);
 /** Gradients of weights that no optimizer changes, and of inputs that nothing looks at. */
 AP_MUST_CHECK enum ap_status ap_habit_find_gradients(struct ap_habit_rows *rows, size_t track, struct ap_error *reterr);
+/** Gradients of a second model like the trained one, which nothing clears. */
+void ap_habit_find_reference(struct ap_habit_rows *rows, size_t track);
 /** Nodes of backward passes that are recorded for another one, and those which that one goes through. */
 AP_MUST_CHECK enum ap_status ap_habit_find_second_order(struct ap_habit_rows *rows, size_t track, struct ap_error *reterr);
 /** One more loop, filled with zeros. */
@@ -172,6 +174,10 @@ bool ap_habit_is_same(const struct ap_habit_rows *rows, size_t at, size_t other)
 bool ap_habit_is_trained(const struct ap_habit_rows *rows, size_t at);
 /** Elements that are computed and not used, copies that repeat a tensor, weights made anew, penalties on weights. */
 AP_MUST_CHECK enum ap_status ap_habit_find_waste(struct ap_habit_rows *rows, struct ap_error *reterr);
+/** A mixture of experts of which each runs on all tokens, as loops. */
+AP_MUST_CHECK enum ap_status ap_habit_find_experts(struct ap_habit_rows *rows, struct ap_error *reterr);
+/** Metrics that are computed of all results so far in each step. */
+void ap_habit_find_history(struct ap_habit_rows *rows);
 /** From the end of the item before; INT64_MAX for the first one of a thread. */
 int64_t ap_habit_gap_before(const struct ap_habit_rows *rows, size_t at);
 /** What of this goes with the item: the way of Python to the call, and what it released on it. 0 where it is long. */

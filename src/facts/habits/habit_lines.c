@@ -7,10 +7,12 @@
 
 #include "poison.h"
 
-enum { COVERS, ENTRY_COUNT }; /* entries of the table below */
-/* Frames that wait for work which other rows tell of, or that are the profiler's. */
+enum { COVERS, OF_TRAINING, ENTRY_COUNT }; /* entries of the table below */
+/* Frames that wait for work which other rows tell of, or that are the profiler's; and those of PyTorch's own Python around
+ * operators, which no line of the program can move out of the step: clipping, walks over the parameters, an optimizer. */
 static const char *const entries[] = {
     "torch/autograd/graph.py*_engine_run_backward|*run_backward*|torch/profiler/*|*torch/autograd/profiler.py*",
+    "torch/nn/*|*/torch/nn/*|torch/optim/*|*/torch/optim/*|torch/amp/*|*/torch/amp/*|torch/_tensor.py*|nn.Module: *",
 };
 
 /* A line is told where this share of its time is Python outside of operators. */
@@ -54,11 +56,16 @@ static bool is_part_of_line(const struct lines *lines, uint32_t name)
     return text.bytes && text.data[text.bytes - 1] == '>';
 }
 
+static size_t entry_of(const struct lines *lines, uint32_t name)
+{
+    return ap_name_patterns_first(&lines->patterns, ap_trace_text(lines->trace, name), ENTRY_COUNT);
+}
+
 /* Names that nobody asked for yet are looked at once. */
 static enum frame frame_of(struct lines *lines, uint32_t name)
 {
     if (lines->frames[name] == FRAME_NOT_ASKED) {
-        bool covers = ap_name_patterns_first(&lines->patterns, ap_trace_text(lines->trace, name), ENTRY_COUNT) == COVERS;
+        bool covers = entry_of(lines, name) == COVERS;
         bool line = ap_is_user_frame(&lines->habits->chains.frames, name) && !is_part_of_line(lines, name);
         lines->frames[name] = line ? FRAME_LINE : covers ? FRAME_COVERS : FRAME_OTHER;
     }
@@ -208,9 +215,15 @@ static enum ap_status find_lines(struct lines *lines, struct ap_error *reterr)
     if (!line)
         return AP_OK;
     struct ap_habit *habit = &lines->habits->of[AP_HABIT_python_line];
+    int64_t of_line_ns = lines->total_ns[line];
+    uint32_t called = called_by(lines, line, habit);
+    if (called && lines->total_ns[called] > of_line_ns / 2 && entry_of(lines, called) == OF_TRAINING) {
+        *habit = (struct ap_habit){ .row = AP_NO_ROW };
+        return AP_OK;
+    }
     habit->total_ns = habit->saves_ns = lines->self_ns[line];
     habit->line = line;
-    habit->names[0] = called_by(lines, line, habit);
+    habit->names[0] = called;
     return AP_OK;
 }
 

@@ -11,10 +11,12 @@
 #define SHORT_PERIOD 16 /* longer ones may be layers of a model: they have to take pieces, or read values */
 #define RARE_GAPS 20    /* one long gap in so many is a hiccup, and goes with the loop */
 #define LEAST_PASSES 16
-#define LEAST_ROWS 4     /* passes of a model over all rows of a tensor */
-#define LEAST_HEADS 8    /* passes of like layers whose results are put together */
-#define KINDS_MAX 64     /* of loops, by their operators */
-#define CELL_KEEPS 0.6   /* of a loop over such cells: measured with small ones, 0.55 to 1 */
+#define LEAST_ROWS 4   /* passes of a model over all rows of a tensor */
+#define LEAST_HEADS 8  /* passes of like layers whose results are put together */
+#define KINDS_MAX 64   /* of loops, by their operators */
+#define CELL_KEEPS 0.6 /* of a loop over such cells: measured with small ones, 0.55 to 1 */
+#define LSTM_KEEPS \
+    0.5 /* of what cells of an LSTM compute: products with the input join over time, those with the state do not */
 #define MODULE_DEPTH 100 /* rows around an operator in which its module is looked for */
 
 static enum ap_habit_id kind_of(uint64_t any, bool only_copies)
@@ -92,10 +94,21 @@ static bool has_piece(const struct ap_habit_rows *rows, size_t start, size_t per
     return false;
 }
 
+/* `for row in tensor`: one call before the first pass takes all rows apart, and there are as many passes. */
+static bool is_over_unbound(const struct ap_habit_rows *rows, size_t start, size_t end, size_t period)
+{
+    struct ap_tensor_list list;
+    return start && ap_text_is(ap_trace_text(rows->trace, rows->items[start - 1].name), "aten::unbind") &&
+           rows->items[start - 1].step == rows->items[start].step && ap_habit_read_tensors(rows, start - 1, &list) &&
+           (uint64_t)list.tensors[0].dims[0] == (end - start) / period;
+}
+
 /* Each pass takes a piece of the same tensor, as many as that has rows: they do not depend on each other. */
 static bool is_over_all_rows(const struct ap_habit_rows *rows, size_t start, size_t end, size_t period)
 {
     struct ap_tensor_list first, last;
+    if (is_over_unbound(rows, start, end, period))
+        return true;
     for (size_t i = start, back = (end - start) / period * period - period; i < start + period; i++)
         if (takes_piece(rows, i) && ap_habit_read_tensors(rows, i, &first) && ap_habit_read_tensors(rows, i + back, &last) &&
             ap_tensor_equal(&first.tensors[0], &last.tensors[0]) &&
@@ -108,7 +121,8 @@ static bool is_over_all_rows(const struct ap_habit_rows *rows, size_t start, siz
  * that the next one begins with. */
 static bool is_one_module(const struct ap_habit_rows *rows, size_t start, size_t end, size_t period, uint64_t any)
 {
-    if (!has_piece(rows, start, period) || (AP_HAS(any, CHOICE) && !is_over_all_rows(rows, start, end, period)))
+    bool takes_pieces = has_piece(rows, start, period) || is_over_unbound(rows, start, end, period);
+    if (!takes_pieces || (AP_HAS(any, CHOICE) && !is_over_all_rows(rows, start, end, period)))
         return false;
     for (size_t i = start; i < start + period; i++) {
         uint32_t module = AP_HAS(ap_item_words(rows, &rows->items[i]), MODEL) ? module_of(rows, rows->items[i].row) : 0;
@@ -190,6 +204,22 @@ static bool is_of_short_calls(const struct ap_habit_rows *rows, size_t start, si
     return total_ns / (int64_t)calls <= AP_HABIT_CALL_NS;
 }
 
+/* The share of a loop that the better form takes too: a layer of cells computes what they do. Of LSTM cells, which are one
+ * operator then, that is what is beyond twice the dispatch of their parts. */
+static double kept_by_cells(const struct ap_habit_rows *rows, size_t start, size_t end, uint64_t any, int64_t total_ns)
+{
+    int64_t computes_ns = 0;
+    if (AP_HAS(any, CELL))
+        return CELL_KEEPS;
+    for (size_t i = start; AP_HAS(any, LSTM_CELL) && i < end; i++) {
+        const struct ap_habit_item *item = &rows->items[i];
+        int64_t dispatch_ns = 2 * AP_HABIT_CALL_NS * ((int64_t)item->inner + 1);
+        int64_t dur_ns = ap_item_end_ns(rows, item) - ap_item_start_ns(rows, item);
+        computes_ns += AP_HAS(ap_item_words(rows, item), LSTM_CELL) && dur_ns > dispatch_ns ? dur_ns - dispatch_ns : 0;
+    }
+    return total_ns > 0 ? LSTM_KEEPS * (double)computes_ns / (double)total_ns : 0;
+}
+
 /* The items from @start to before @end are passes of @period items. */
 static enum ap_status add_loop(struct ap_habit_rows *rows, size_t start, size_t end, size_t period, struct ap_error *reterr)
 {
@@ -204,7 +234,8 @@ static enum ap_status add_loop(struct ap_habit_rows *rows, size_t start, size_t 
     int64_t total_ns = loop_time(rows, id, start, end);
     bool is_short = is_of_short_calls(rows, start, passes_end, total_ns);
     struct ap_habit_loop *loop;
-    bool may_be_layers = period > SHORT_PERIOD && !(pass.any & (AP_BIT(PIECE) | AP_BIT(SCALAR))) && !side_by_side;
+    bool may_be_layers = period > SHORT_PERIOD && !(pass.any & (AP_BIT(PIECE) | AP_BIT(SCALAR))) && !side_by_side &&
+                         !is_over_unbound(rows, start, passes_end, period);
     if (pass.views || may_be_layers || (!one_module && !side_by_side))
         return AP_OK;
     AP_TRY(ap_habit_new_loop(rows, &loop, reterr));
@@ -215,7 +246,7 @@ static enum ap_status add_loop(struct ap_habit_rows *rows, size_t start, size_t 
                                     .total_ns = total_ns,
                                     .first = ap_item_sequence(rows, &rows->items[start]),
                                     .last = ap_habit_last_sequence(rows, end - 1),
-                                    .keeps = AP_HAS(pass.any, CELL) ? CELL_KEEPS : 0,
+                                    .keeps = kept_by_cells(rows, start, end, pass.any, total_ns),
                                     .is_slow = !is_short && (id == AP_HABIT_operator_loop || id == AP_HABIT_module_loop) };
     ap_habit_take_names(rows->items + start, period, loop->names);
     return AP_OK;

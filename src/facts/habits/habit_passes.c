@@ -8,6 +8,7 @@
 #define WAITS_WITHOUT_LEAD 8   /* behind a start: the workers are not ahead of the loop yet */
 #define MOST_BETWEEN_EPOCHS 12 /* operators from one epoch to the next one: two seeds and an order that is read make nine */
 #define MICRO_PASSES 4         /* backward passes a step: so many are small batches by intent */
+#define LEAST_OF_LAYERS 0.25   /* of a pass without gradients: with less, what acts upon single answers has the time */
 
 /* ---- passes that no backward pass goes through ---- */
 
@@ -16,15 +17,22 @@ enum event { NOTHING, OF_TRAINING, OF_OPTIMIZER };
 struct pass {
     enum ap_habit_id id;
     bool open;
-    int64_t start_ns, end_ns, lead_ns;
+    int64_t start_ns, end_ns, lead_ns, layers_ns;
     uint32_t row;
 };
 
+/* An agent that plays, or a search: layers are asked little, again and again, and what is done with the answers is neither
+ * an evaluation nor a teacher. */
+static bool is_a_pass(const struct pass *pass, int64_t dur_ns)
+{
+    return pass->id != AP_HABIT_gradless_pass || (double)pass->layers_ns >= LEAST_OF_LAYERS * (double)dur_ns;
+}
+
 static void end_pass(struct ap_habit_rows *rows, struct pass *pass)
 {
-    int64_t dur_ns = pass->end_ns - pass->start_ns + pass->lead_ns;
-    if (pass->open) {
-        (void)ap_habit_add_in_pieces(rows->habits, pass->id, pass->row, dur_ns, dur_ns);
+    int64_t dur_ns = pass->end_ns - pass->start_ns, with_lead_ns = dur_ns + pass->lead_ns;
+    if (pass->open && is_a_pass(pass, dur_ns)) {
+        (void)ap_habit_add_in_pieces(rows->habits, pass->id, pass->row, with_lead_ns, with_lead_ns);
         ap_habit_add_time(rows->habits, pass->id, pass->start_ns - pass->lead_ns, pass->end_ns);
     }
     pass->open = false;
@@ -87,15 +95,20 @@ static void go_on(struct ap_habit_rows *rows, struct pass *pass, size_t at, enum
                                .start_ns = ap_item_start_ns(rows, item),
                                .lead_ns = ap_habit_lead_ns(rows, at),
                                .row = item->row };
-    if (pass->open)
-        pass->end_ns = ap_item_end_ns(rows, item);
+    if (!pass->open)
+        return;
+    pass->end_ns = ap_item_end_ns(rows, item);
+    pass->layers_ns += heavy ? pass->end_ns - ap_item_start_ns(rows, item) : 0;
 }
 
+/* Steps that marks tell end behind what follows the optimizer; where its rows stand in for marks, what follows may as well
+ * begin the next step: a target network, a teacher. */
 void ap_habit_find_passes(struct ap_habit_rows *rows)
 {
     struct pass pass = { .open = false };
     enum event last = NOTHING;
     size_t settled = count_settled(rows);
+    bool has_marks = rows->facts->steps.count && !rows->facts->steps.periods;
     for (size_t i = 0; i < rows->item_count; i++) {
         const struct ap_habit_item *item = &rows->items[i];
         if (i && item->step != rows->items[i - 1].step) {
@@ -110,9 +123,9 @@ void ap_habit_find_passes(struct ap_habit_rows *rows)
         } else if (!ap_item_sequence(rows, item)) {
             if (AP_HAS(ap_item_words(rows, item), HEAVY) || pass.open)
                 go_on(rows, &pass, i,
-                      pass.open                                          ? pass.id
-                      : last == OF_OPTIMIZER && rows->facts->steps.count ? AP_HABIT_evaluation
-                                                                         : AP_HABIT_gradless_pass);
+                      pass.open                           ? pass.id
+                      : last == OF_OPTIMIZER && has_marks ? AP_HABIT_evaluation
+                                                          : AP_HABIT_gradless_pass);
         } else if (i < settled && is_unused(rows, i)) {
             go_on(rows, &pass, i, AP_HABIT_unused_graph);
         } else if (ap_habit_sequence_after(rows, i) > ap_item_sequence(rows, item)) {

@@ -267,6 +267,43 @@ static void add_one_hot(struct shapes *shapes, double rows, double columns)
     }
 }
 
+/* Scores times a matrix of ones and zeros, whose integers tell it from other factors, and then a sum: one score of each row
+ * is wanted. */
+static bool is_a_mask(struct shapes *shapes, double rows, double columns)
+{
+    bool is_multiplied = false, is_summed = false;
+    for (uint32_t i = 0; i < shapes->work->shape_map.count; i++) {
+        struct ap_text name = name_of(shapes, i);
+        if (!is_named(name, "aten::mul") && !is_named(name, "aten::sum"))
+            continue;
+        read_shape(shapes, i);
+        const struct ap_tensor_dims *one = input(shapes, 0), *other = input(shapes, 1);
+        if (!one || !is_matrix(one, rows, columns))
+            continue;
+        is_summed |= is_named(name, "aten::sum");
+        is_multiplied |= is_named(name, "aten::mul") && other && ap_tensor_equal(one, other) &&
+                         (one->element == AP_ELEMENT_int64) != (other->element == AP_ELEMENT_int64);
+    }
+    return is_multiplied && is_summed;
+}
+
+/* What makes the mask, multiplies by it and sums up, in the backward pass too. */
+static void add_mask(struct shapes *shapes, double rows, double columns)
+{
+    static const char *const names[] = { "aten::scatter_", "aten::fill_", "aten::copy_", "aten::mul", "aten::sum" };
+    for (uint32_t i = 0; i < shapes->work->shape_map.count; i++) {
+        bool is_of_mask = false;
+        for (size_t j = 0; j < AP_COUNT_OF(names); j++)
+            is_of_mask |= is_named(name_of(shapes, i), names[j]);
+        if (!is_of_mask)
+            continue;
+        read_shape(shapes, i);
+        const struct ap_tensor_dims *first = input(shapes, 0);
+        if (first && is_matrix(first, rows, columns))
+            add_shape(shapes, AP_HABIT_one_hot_product, i, 1);
+    }
+}
+
 /* one_hot writes a one into each row of a matrix by scatter_. */
 static void find_one_hot(struct shapes *shapes)
 {
@@ -281,9 +318,15 @@ static void find_one_hot(struct shapes *shapes)
         if (!into || !indices || into->count < 2 || indices->dims[indices->count - 1] != 1)
             continue;
         double columns = (double)into->dims[into->count - 1], rows = ap_tensor_elements(into, 0, into->count - 1);
-        if (columns < LEAST_CLASSES || rows == columns || !is_multiplied_first(shapes, rows, columns))
+        if (columns < LEAST_CLASSES || rows == columns)
             continue;
-        add_one_hot(shapes, rows, columns);
+        bool is_product = is_multiplied_first(shapes, rows, columns);
+        if (!is_product && !is_a_mask(shapes, rows, columns))
+            continue;
+        if (is_product)
+            add_one_hot(shapes, rows, columns);
+        else
+            add_mask(shapes, rows, columns);
         return;
     }
 }

@@ -130,6 +130,8 @@ static struct sorted_use use_of_sorted(struct ap_habit_rows *rows, size_t at, co
     struct sorted_use use = { .takes_part = false };
     for (size_t next = at + 1; next < at + SORT_ITEMS && ap_habit_is_of_step(rows, at, next) && !use.draws; next++) {
         const struct ap_habit_item *item = &rows->items[next];
+        if (use.takes_part && ap_habit_is_same(rows, at, next))
+            break; /* the next request: what it sorts was made anew */
         if (!ap_habit_has_tensor(rows, next, all))
             continue;
         use.behind_ns += ap_item_end_ns(rows, item) - ap_item_start_ns(rows, item);

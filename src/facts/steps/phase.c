@@ -130,12 +130,13 @@ static void note_backward(struct finding *finding, uint32_t row)
         finding->last_backward_ns[step] = start_ns;
 }
 
-/* A collective that runs beside other work is written as one row from its start to its wait. Where the model runs within
- * it, it is no part of the host's time. */
-static void open_collectives(struct finding *finding, uint32_t row)
+/* A collective that runs beside other work is written as one row from its start to its wait, and an optimizer that is handed
+ * a closure calls the training step. Where the model runs within such rows, they do not tell what part it is of. */
+static void open_around_model(struct finding *finding, uint32_t row)
 {
     uint8_t *of_row = finding->phases->of_row;
-    for (; row != AP_NO_ROW && of_row[row] == AP_PHASE_communication; row = finding->tree->parent[row])
+    for (; row != AP_NO_ROW && (of_row[row] == AP_PHASE_communication || of_row[row] == AP_PHASE_optimizer);
+         row = finding->tree->parent[row])
         of_row[row] = AP_PHASE_unknown;
 }
 
@@ -143,7 +144,7 @@ static void open_collectives(struct finding *finding, uint32_t row)
 static uint8_t strong_phase(struct finding *finding, uint32_t row, unsigned mark)
 {
     if (mark == AP_PHASE_forward + 1)
-        open_collectives(finding, finding->tree->parent[row]);
+        open_around_model(finding, finding->tree->parent[row]);
     const struct ap_phases *phases = finding->phases;
     uint32_t parent = finding->tree->parent[row];
     uint8_t around = parent == AP_NO_ROW ? AP_PHASE_unknown : phases->of_row[parent];

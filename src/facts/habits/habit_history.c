@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT
+ * A metric that is computed of all results so far in each step: what it sorts and sums up has more rows from step to step,
+ * each time by as many. */
+#include "habit_items.h"
+
+#include "poison.h"
+
+#define LEAST_HISTORY 16384.0 /* elements: a metric of fewer costs nothing */
+#define LEAST_RISES 2         /* from step to step, each by as much */
+#define NAMES_MAX 64          /* of operators that metrics are made of */
+
+/* An operator by its name, and the most rows that it was called with in a step. */
+struct growing {
+    uint32_t name, step, rises;
+    double rows, before, added;
+};
+
+/* Results are counted by the first size: one more text in a batch is none, and a longer text grows by another size. */
+static double rows_of(struct ap_habit_rows *rows, size_t at)
+{
+    struct ap_tensor_list list;
+    if (!ap_habit_read_tensors(rows, at, &list) || list.tensors[0].count > 2 ||
+        ap_tensor_elements(&list.tensors[0], 0, list.tensors[0].count) < LEAST_HISTORY)
+        return 0;
+    return (double)list.tensors[0].dims[0];
+}
+
+/* Without gradients: a loss of all results would have some. */
+static bool makes_a_node(const struct ap_habit_rows *rows, size_t at)
+{
+    ap_link_key own = ap_item_sequence(rows, &rows->items[at]);
+    return own && ap_habit_sequence_after(rows, at) > own;
+}
+
+static void end_step(struct growing *growing)
+{
+    double added = growing->rows - growing->before;
+    if (growing->before > 0)
+        growing->rises = added > 0 && (!growing->rises || added == growing->added) ? growing->rises + 1 : 0;
+    growing->added = growing->before > 0 ? added : 0;
+    growing->before = growing->rows;
+    growing->rows = 0;
+}
+
+static void note_rows(struct growing *names, size_t *count, uint32_t name, uint32_t step, double results)
+{
+    size_t i = 0;
+    while (i < *count && names[i].name != name)
+        i++;
+    if (i == NAMES_MAX)
+        return;
+    if (i == *count)
+        names[(*count)++] = (struct growing){ .name = name, .step = step };
+    if (names[i].step != step)
+        end_step(&names[i]);
+    names[i].step = step;
+    names[i].rows = results > names[i].rows ? results : names[i].rows;
+}
+
+/* What adds the step's results to the others, and all that is done with as many. */
+static void add_metric(struct ap_habit_rows *rows, const struct growing *growing)
+{
+    for (size_t at = rows->item_count; at-- > 0;) {
+        const struct ap_habit_item *item = &rows->items[at];
+        double results = growing->before - growing->added * (double)(growing->step - item->step), of_row;
+        struct ap_tensor_list list;
+        if (item->step > growing->step || results <= growing->added || !ap_habit_is_call(rows, item) ||
+            makes_a_node(rows, at) || !ap_habit_read_tensors(rows, at, &list))
+            continue;
+        of_row = (double)list.tensors[0].dims[0];
+        bool gathers =
+            AP_HAS(ap_item_words(rows, item), GATHER) && at + 1 < rows->item_count && rows_of(rows, at + 1) == results;
+        if (of_row != results && !gathers)
+            continue;
+        int64_t dur_ns = ap_item_end_ns(rows, item) - ap_item_start_ns(rows, item);
+        struct ap_habit *habit = ap_habit_add(rows->habits, AP_HABIT_whole_history, item->row, dur_ns,
+                                              ap_share_of(dur_ns, 1 - growing->added / results));
+        if (habit)
+            habit->signature = ap_row_op(rows->trace, item->row)->signature.id;
+    }
+}
+
+void ap_habit_find_history(struct ap_habit_rows *rows)
+{
+    struct growing names[NAMES_MAX];
+    const struct growing *best = NULL;
+    size_t count = 0;
+    for (size_t at = 0; at < rows->item_count; at++) {
+        const struct ap_habit_item *item = &rows->items[at];
+        bool is_of_metric = AP_HAS(ap_item_words(rows, item), OF_METRIC) && !makes_a_node(rows, at);
+        double results = is_of_metric ? rows_of(rows, at) : 0;
+        if (results > 0)
+            note_rows(names, &count, item->name, item->step, results);
+    }
+    for (size_t i = 0; i < count; i++) {
+        end_step(&names[i]);
+        if (names[i].rises >= LEAST_RISES && (!best || names[i].before > best->before))
+            best = &names[i];
+    }
+    if (best)
+        add_metric(rows, best);
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT
+ * trace_closures.c - an optimizer that is handed a closure (Lightning's loop, LBFGS) calls the whole training step within its
+ * own: what its row has to the end of the last layer, node of the backward pass, clearing or clipping of gradients is not the
+ * optimizer's. The row then begins there, so that all who read it find the update alone. */
+#include "name_pattern.h"
+#include "sort.h"
+#include "trace_internal.h"
+
+#include "poison.h"
+
+#define MOST_NESTED 4 /* optimizers that call others */
+
+enum { OPTIMIZER, TRAINING, CLIPPING, PATTERN_COUNT };
+static const char *const patterns[PATTERN_COUNT] = {
+    [OPTIMIZER] = "Optimizer.step#*",
+    [TRAINING] = "autograd::engine::evaluate_function*|Optimizer.zero_grad#*|aten::linear|aten::conv1d|aten::conv2d|"
+                 "aten::conv3d|aten::embedding|aten::layer_norm|aten::batch_norm",
+    [CLIPPING] = "aten::linalg_vector_norm|aten::norm|aten::_foreach_norm", /* of a closure where there is one */
+};
+#define LOOKED_AT (1u << PATTERN_COUNT)
+
+struct update {
+    uint32_t row, track;
+    int64_t start_ns, end_ns, closure_end_ns, clipping_end_ns;
+};
+
+struct updates {
+    struct update *of;
+    size_t count, capacity;
+};
+
+static int by_track_and_start(const void *left, const void *right)
+{
+    const struct update *a = left, *b = right;
+    AP_BY_SMALLER(a->track, b->track);
+    AP_BY_SMALLER(a->start_ns, b->start_ns);
+    AP_BY_SMALLER(b->end_ns, a->end_ns);
+    return 0;
+}
+
+static unsigned words_of(struct ap_trace *trace, const struct ap_name_patterns *set, uint8_t *words, uint32_t row)
+{
+    uint32_t name = trace->events.name[row];
+    if (!ap_row_is_of(trace, row, 1u << AP_KIND_operator | 1u << AP_KIND_annotation) || trace->events.dur_ns[row] < 0 ||
+        trace->events.start_ns[row] == AP_START_UNKNOWN)
+        return 0;
+    if (!words[name])
+        words[name] = (uint8_t)(LOOKED_AT | ap_name_patterns_all(set, ap_row_name(trace, row)));
+    return words[name];
+}
+
+static enum ap_status find_updates(struct ap_trace *trace, const struct ap_name_patterns *set, uint8_t *words,
+                                   struct updates *updates, struct ap_error *reterr)
+{
+    for (uint32_t row = 0; row < trace->events.count; row++) {
+        struct update update = { .row = row, .track = trace->events.track[row] };
+        if (!(words_of(trace, set, words, row) >> OPTIMIZER & 1))
+            continue;
+        update.start_ns = update.closure_end_ns = update.clipping_end_ns = trace->events.start_ns[row];
+        update.end_ns = ap_row_end_ns(trace, row);
+        AP_TRY_ADD(trace->gate, updates->of, updates->count, updates->capacity, reterr, update);
+    }
+    ap_sort(updates->of, updates->count, sizeof(updates->of[0]), by_track_and_start);
+    return AP_OK;
+}
+
+/* How many updates begin before the row does, or at the same time. */
+static size_t updates_before(const struct updates *updates, uint32_t track, int64_t start_ns)
+{
+    size_t low = 0, high = updates->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        const struct update *update = &updates->of[middle];
+        if (update->track < track || (update->track == track && update->start_ns <= start_ns))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static void note_row(struct updates *updates, unsigned words, uint32_t track, int64_t start_ns, int64_t end_ns)
+{
+    size_t behind = updates_before(updates, track, start_ns);
+    for (size_t at = behind; at-- > 0 && behind - at <= MOST_NESTED && updates->of[at].track == track;) {
+        struct update *update = &updates->of[at];
+        if (end_ns <= update->end_ns && words >> TRAINING & 1 && end_ns > update->closure_end_ns)
+            update->closure_end_ns = end_ns;
+        if (end_ns <= update->end_ns && words >> CLIPPING & 1 && end_ns > update->clipping_end_ns)
+            update->clipping_end_ns = end_ns;
+    }
+}
+
+static void begin_behind_closure(struct ap_trace *trace, const struct update *update)
+{
+    int64_t start_ns = update->closure_end_ns;
+    if (start_ns == update->start_ns)
+        return;
+    if (update->clipping_end_ns > start_ns)
+        start_ns = update->clipping_end_ns;
+    trace->events.start_ns[update->row] = start_ns;
+    trace->events.dur_ns[update->row] = update->end_ns - start_ns;
+}
+
+enum ap_status ap_trace_leave_closures(struct ap_trace *trace, struct ap_error *reterr)
+{
+    struct ap_name_patterns set = { .gate = trace->gate };
+    struct updates updates = { .count = 0 };
+    uint8_t *words;
+    AP_TRY(AP_ALLOC_CLEARED(trace->gate, words, ap_trace_id_count(trace), reterr));
+    enum ap_status status = ap_name_patterns_init(&set, trace->gate, patterns, PATTERN_COUNT, reterr);
+    AP_AND_THEN(status, find_updates(trace, &set, words, &updates, reterr));
+    for (uint32_t row = 0; status == AP_OK && updates.count && row < trace->events.count; row++) {
+        unsigned found = words_of(trace, &set, words, row);
+        if (found >> TRAINING & 1 || found >> CLIPPING & 1)
+            note_row(&updates, found, trace->events.track[row], trace->events.start_ns[row], ap_row_end_ns(trace, row));
+    }
+    for (size_t i = 0; status == AP_OK && i < updates.count; i++)
+        begin_behind_closure(trace, &updates.of[i]);
+    ap_name_patterns_release(&set);
+    AP_FREE(trace->gate, updates.of, updates.capacity);
+    AP_FREE(trace->gate, words, ap_trace_id_count(trace));
+    return status;
+}

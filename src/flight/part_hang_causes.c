@@ -111,7 +111,7 @@ static void add_cause(const struct ap_hang_report *report, const struct ap_hang_
     struct ap_str site = example == AP_FLIGHT_NONE ? (struct ap_str){ 0 } : entries->site[example];
     char who[AP_RANK_TEXT_BYTES + 8], text[SENTENCE_BYTES];
     ap_add_string(model, to, "verdict", info->id);
-    ap_add_string(model, to, "confidence", ap_hang_confidence_name(cause->confidence));
+    ap_add_string(model, to, "confidence", ap_confidence_names[cause->confidence]);
     ap_add_string(model, to, "what", info->what);
     name_ranks(report, cause, who);
     say(cause, who, text);
@@ -182,7 +182,7 @@ enum ap_status ap_hang_add_causes(const struct ap_hang_report *report, struct ap
         name_ranks(report, &causes->list[0], who);
         say(&causes->list[0], who, text);
         ap_add_string(model, hang, "verdict", ap_hang_infos[causes->list[0].verdict].id);
-        ap_add_string(model, hang, "confidence", ap_hang_confidence_name(causes->list[0].confidence));
+        ap_add_string(model, hang, "confidence", ap_confidence_names[causes->list[0].confidence]);
         ap_add_string(model, hang, "sentence", text);
         ap_add_string(model, hang, "action", ap_hang_infos[causes->list[0].verdict].action);
     }

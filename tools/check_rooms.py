@@ -4,7 +4,7 @@
 
 Reads which rooms a room's meson.build lists, and which headers its files include. Prints TAP: no include climbs to a room
 that is not listed, nor to one that a listed room does not see; no circle of rooms; parts see no parts; one room sees both a
-trace and a snapshot; a part says which late facts it reads; no folder is too large to be read.
+trace and a snapshot; a part says which late facts it reads, and has a unit test; no folder is too large to be read.
 """
 import re
 import sys
@@ -75,6 +75,14 @@ def undeclared():
             if f"AP_FACT({fact})" not in needs.get(part, f"AP_FACT({fact})") and needs[part] != "AP_FACTS_ALL"]
 
 
+def untried():
+    """Parts of which no unit test looks at a key."""
+    table = (SRC / "analyze/analyze.c").read_text(encoding="utf-8")
+    tests = "\n".join(path.read_text(encoding="utf-8") for path in sorted((ROOT / "tests/unit").glob("*.c")))
+    return [part for part, keys in re.findall(r"\{ (ap_part_\w+), \d+, [^{]*, \{ ([^}]*) \}", table)
+            if not any(re.search(rf'"{key}[."]', tests) for key in re.findall(r"\w+", keys))]
+
+
 def main():
     listed = rooms()
     circles = [room for room in listed for below in listed[room] if room in seen_from(below, listed)]
@@ -90,6 +98,7 @@ def main():
                                         for other in sorted(seen_from(room, listed) & parts - {room})])
     tap.check("one room joins trace and snapshot", sees_both)
     tap.check("parts name the late facts that they read", undeclared())
+    tap.check("a unit test looks at each part", untried())
     tap.check(f"no folder of more than {FOLDER_MOST} files", large)
     return tap.done()
 

@@ -3,7 +3,6 @@
 """The short Markdown report: at most 250 lines of any input, each line of its tables one of the whole report, and no
 section of that lost in silence. Every part that md_brief.def names is met by one of the inputs. Prints TAP."""
 
-import argparse
 import json
 import re
 import subprocess
@@ -11,8 +10,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-from golden import ROOT, check_markdown, find_program, read_report, tables_of
+from golden import ROOT, check_markdown, read_report, tables_of
 from other_traces import VIZTRACER
+from program import parser_of
 from tap import Tap
 
 MOST_LINES = 250
@@ -125,8 +125,7 @@ def known_inputs(stride):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--program", type=Path, default=find_program())
+    parser = parser_of(__doc__)
     parser.add_argument("--thorough", action="store_true", help="all scenarios, which meet every part")
     parser.add_argument("inputs", nargs="*", help="these instead of the fixtures")
     arguments = parser.parse_args()

@@ -4,7 +4,6 @@
 console is silent, nothing is asked from anywhere, hostile names stay text, it reads without script, in light and dark, on a
 narrow screen and on paper. Prints TAP; all is skipped where no chromium is installed."""
 
-import argparse
 import base64
 import os
 import re
@@ -14,6 +13,7 @@ import tempfile
 from pathlib import Path
 
 from golden import ROOT
+from program import parser_of
 from tap import Tap
 
 sys.path.insert(0, str(Path(__file__).resolve().parent / "support"))
@@ -598,8 +598,7 @@ def check_all(tap, browser, reports):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--program", required=True)
+    parser = parser_of(__doc__)
     arguments = parser.parse_args()
     tap = Tap()
     check_colors(tap, (ROOT / "src/report/html/report.css").read_text(encoding="utf-8"))

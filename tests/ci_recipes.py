@@ -4,7 +4,6 @@
 the runner would (bash -e for GitHub, sh -e for GitLab), with stand-ins for the recording and for what fetches the
 artifact. A first run passes without a baseline, the same program passes, a slower one fails and says so. Prints TAP."""
 
-import argparse
 import os
 import re
 import shutil
@@ -13,7 +12,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from golden import ROOT, find_program
+from golden import ROOT
+from program import parser_of
 from tap import Tap
 
 TRACES = ROOT / "fixtures" / "traces"
@@ -126,8 +126,7 @@ def check_recipe(tap, runner, title):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--program", type=Path, default=find_program())
+    parser = parser_of(__doc__)
     arguments = parser.parse_args()
     tap = Tap()
     titles = list(recipes())

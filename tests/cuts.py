@@ -4,7 +4,6 @@
 never called complete; a snapshot is refused unless --salvage is given. Wrong checksums and broken JSON are refused. Prints
 TAP."""
 
-import argparse
 import gzip
 import json
 import subprocess
@@ -13,6 +12,7 @@ import tempfile
 from pathlib import Path
 
 from golden import ROOT
+from program import parser_of
 from tap import Tap
 
 
@@ -78,8 +78,7 @@ def flipped(data, place):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--program", required=True)
+    parser = parser_of(__doc__)
     parser.add_argument("--thorough", action="store_const", dest="cuts", const=60, default=10,
                         help="60 cuts of each file, not 10")
     arguments = parser.parse_args()

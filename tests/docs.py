@@ -192,6 +192,10 @@ def check_options(tap, help_said, man):
     tap.check("a test tries each",
               [f"--{name}: neither tests/*.py nor the args of a golden case have it" for name in sources["--help"]
                if not re.search(rf"--{name}(?![\w-])", tried)])
+    sources = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "src").rglob("*.c"))
+    kept = re.findall(r"^AP_(?:REQUEST_)?(?:FLAG|TEXT)\((\w+), ", (ROOT / "src/cli/options.def").read_text(), re.MULTILINE)
+    tap.check(f"{len(kept)} options that are only kept have an effect",
+              [f"no .c file reads the member {name}" for name in kept if not re.search(rf"(?:->|\.){name}\b", sources)])
 
 
 def commands(page):

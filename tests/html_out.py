@@ -4,7 +4,6 @@
 script, no address to load from, of fixtures the same bytes twice; and what its pictures are drawn from, in the JSON,
 keeps to the schema. Prints TAP. What a browser makes of it: browser.py."""
 
-import argparse
 import json
 import os
 import re
@@ -15,6 +14,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 from golden import ROOT, load_validator
+from program import parser_of
 from tap import Tap
 
 MOST_BYTES = 1_500_000
@@ -97,8 +97,7 @@ def check(tap, program, path, validate, json_path, twice):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--program", required=True)
+    parser = parser_of(__doc__)
     parser.add_argument("--samples", action="store_true")
     arguments = parser.parse_args()
     if arguments.samples and not os.environ.get("AP_TRACES"):

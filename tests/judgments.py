@@ -5,7 +5,6 @@
 The readings lie beside the folder of traces (AP_TRACES): ../reference/judgments*.json; ../tools/score_judgments.py scores.
 Where one of these is missing the test is skipped. The floors are a little below what was reached when they were set: a
 change that loses more has to say why. Prints TAP."""
-import argparse
 import json
 import os
 import subprocess
@@ -13,6 +12,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from program import parser_of
 from tap import Tap
 
 LIMIT_S = 500
@@ -44,8 +44,7 @@ def check(tap, program, score, readings, traces):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
-    parser.add_argument("--program", required=True)
+    parser = parser_of(__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--traces", type=Path, help="AP_TRACES by default")
     options = parser.parse_args()
     traces = options.traces or (Path(os.environ["AP_TRACES"]) if os.environ.get("AP_TRACES") else None)

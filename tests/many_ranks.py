@@ -10,7 +10,6 @@ tools/make_cluster makes the runs, and says in truth.json what the right answer 
 from this program. The goals: who is to blame is named in every run, with the right cause in 95 %, nobody is named where all
 is well, and offsets of clocks are right within three times their error.
 """
-import argparse
 import io
 import json
 import re
@@ -24,6 +23,7 @@ from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
 
 from golden import ROOT
+from program import parser_of
 from tap import Tap
 
 MAKER = ROOT / "tools" / "make_cluster"
@@ -373,8 +373,7 @@ def recorded_runs():
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--program", type=Path, default=ROOT / "build" / "src" / "cli" / "analyze_profile")
+    parser = parser_of(__doc__)
     parser.add_argument("--thorough", action="store_true", help="hundreds of runs, of up to 1,024 ranks")
     parser.add_argument("--only", default="", metavar="TEXT", help="only runs with TEXT in their name")
     parser.add_argument("--say", action="store_true", help="say of each run what the program said")

@@ -4,7 +4,6 @@
 session with the official Python SDK (package `mcp`), which is skipped where no Python has it: AP_MCP_PYTHON names one.
 Prints TAP."""
 
-import argparse
 import gzip
 import json
 import os
@@ -17,6 +16,7 @@ import tempfile
 from pathlib import Path
 
 from golden import ROOT, load_validator
+from program import parser_of
 from tap import Tap
 
 TRACES = ROOT / "fixtures" / "traces"
@@ -665,8 +665,7 @@ def check_sdk(tap, program):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--program", type=Path, required=True)
+    parser = parser_of(__doc__)
     parser.add_argument("--count", type=int, default=300, help="broken requests")
     arguments = parser.parse_args()
     tap, program = Tap(), arguments.program.resolve()

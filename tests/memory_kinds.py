@@ -6,7 +6,6 @@ The programs run on the model of the allocator (tools/scenarios), with the stack
 run, books are kept of what each allocation is for; the report's categories at the peak are compared with the books. What
 the report leaves open is no mistake but limited for each kind, what it names wrongly is.
 """
-import argparse
 import json
 import subprocess
 import sys
@@ -16,6 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from golden import ROOT
+from program import parser_of
 from tap import Tap
 
 sys.path.insert(0, str(ROOT / "tools"))
@@ -475,8 +475,7 @@ def churn(tap, program, folder):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--program", type=Path, default=ROOT / "build" / "src" / "cli" / "analyze_profile")
+    parser = parser_of(__doc__)
     parser.add_argument("--only", default="", metavar="TEXT", help="only kinds with TEXT in their name")
     arguments = parser.parse_args()
     tap = Tap()

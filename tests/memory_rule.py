@@ -9,7 +9,6 @@ Peaks of the process for n and 4n events on one thread are compared, so that wha
 counted in bytes and do not depend on the machine's speed. KNOWN lists what takes more, and how much: no more than that.
 Prints TAP."""
 
-import argparse
 import gzip
 import json
 import subprocess
@@ -17,6 +16,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from program import parser_of
 from tap import Tap
 
 EVENTS = 100000
@@ -223,8 +223,7 @@ def check_bound(tap, program, folder):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--program", type=Path, required=True)
+    parser = parser_of(__doc__)
     parser.add_argument("--events", type=int, default=EVENTS, help="of the smaller trace")
     parser.add_argument("cases", nargs="*")
     arguments = parser.parse_args()

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: MIT
 """Many processes under MPI: their report is that of the program alone, byte for byte. Prints TAP."""
 
-import argparse
 import gzip
 import json
 import os
@@ -13,6 +12,7 @@ import tempfile
 from pathlib import Path
 
 from golden import ROOT
+from program import parser_of
 from tap import Tap
 
 CLUSTER = ROOT / "fixtures" / "cluster"
@@ -133,8 +133,7 @@ def check_failures(tap, programs, folder):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--program", type=Path, default=ROOT / "build" / "src" / "cli" / "analyze_profile")
+    parser = parser_of(__doc__)
     parser.add_argument("--mpi", type=Path, default=ROOT / "build" / "src" / "mpi" / "analyze_profile-mpi")
     parser.add_argument("--thorough", action="store_true", help="more than that it works at all")
     arguments = parser.parse_args()

@@ -7,7 +7,6 @@ Each run ends with a report or with a message, never otherwise; what it writes i
 whatever stood in the input; and a second run writes the same. odd_documents.py --program PROGRAM [--runs N] [--seed N].
 Prints TAP.
 """
-import argparse
 import gzip
 import json
 import random
@@ -17,6 +16,7 @@ import tempfile
 from pathlib import Path
 
 from golden import ROOT
+from program import parser_of
 from tap import Tap
 
 RUN_LIMIT_S = 60
@@ -148,8 +148,7 @@ class Runs:
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--program", required=True)
+    parser = parser_of(__doc__)
     parser.add_argument("--runs", type=int, default=100)
     parser.add_argument("--thorough", action="store_const", dest="runs", const=250, help="as --runs 250")
     parser.add_argument("--seed", type=int, default=1)

@@ -5,7 +5,6 @@ gallery is what the program draws now.  pictures.py --program PROGRAM [--bless]
 
 --bless draws references/gallery anew. Prints TAP."""
 
-import argparse
 import os
 import re
 import subprocess
@@ -15,6 +14,7 @@ import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 from golden import ROOT
+from program import parser_of
 from tap import Tap
 
 GALLERY = ROOT / "references" / "gallery"
@@ -113,8 +113,7 @@ def check_folder(tap, program):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--program", type=Path, required=True)
+    parser = parser_of(__doc__)
     parser.add_argument("--bless", action="store_true", help="take what is drawn now as right")
     arguments = parser.parse_args()
     tap, program = Tap(), arguments.program.resolve()

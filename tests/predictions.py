@@ -8,7 +8,6 @@ the two windows; of recordings of PyTorch, which slow what they record, it is no
 --samples: of the sample traces in AP_TRACES instead, and of the jobs there, bad.json.gz and truth.json each, with the share
 of a step that the cause took without a profiler. Pairs of a made program on a made GPU, with the change in words and really
 made (tools/make_pairs.py): what is predicted of a step against what it takes. Prints TAP."""
-import argparse
 import json
 import os
 import subprocess
@@ -17,6 +16,7 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from program import parser_of
 from tap import Tap
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -165,8 +165,7 @@ def check_samples(tap, program, traces):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--program", type=Path, default=ROOT / "build/src/cli/analyze_profile")
+    parser = parser_of(__doc__)
     parser.add_argument("--scenarios", type=Path, default=ROOT / "fixtures/scenarios")
     parser.add_argument("--samples", action="store_true", help="the sample traces in AP_TRACES and its folder jobs")
     arguments = parser.parse_args()

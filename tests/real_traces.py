@@ -5,7 +5,6 @@ and slowly, with exact numbers. The folder is named by --traces or AP_TRACES; wi
 
 real_traces.py --program PROGRAM [--traces FOLDER]. Prints TAP.
 """
-import argparse
 import gzip
 import heapq
 import json
@@ -17,6 +16,7 @@ import tempfile
 from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 
+from program import parser_of
 from tap import Tap
 
 RUN_LIMIT_S = 300
@@ -424,8 +424,7 @@ def check_folder(tap, program, folder):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--program", required=True)
+    parser = parser_of(__doc__)
     parser.add_argument("--traces", default=os.environ.get("AP_TRACES", ""))
     arguments = parser.parse_args()
     if not arguments.traces:

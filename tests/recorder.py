@@ -6,12 +6,12 @@
 The example of references/guide/recorder.md (E) and every run of tools/scenarios (R, with each cause planted and without)
 write traces and snapshots that the program reads with --strict and without a warning; their steps are found, and what they
 planted is not judged here, since times vary. Prints TAP."""
-import argparse
 import json
 import subprocess
 import tempfile
 from pathlib import Path
 
+from program import parser_of
 from tap import Tap
 
 RUNS = [(prefix + cause, steps, with_snapshot) for cause, steps, with_snapshot in (
@@ -43,8 +43,7 @@ def complaint_about(program, command, steps, snapshot, folder):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--program", type=Path, required=True)
+    parser = parser_of(__doc__)
     parser.add_argument("--example", type=Path, required=True)
     parser.add_argument("--recorded-run", type=Path, help="without it the scenarios are not run")
     arguments = parser.parse_args()

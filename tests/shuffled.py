@@ -7,7 +7,6 @@
 Left out is what goes by the order: memory as its instants tell it, as those of one time have no other, which of equally long
 rows is called the longest, and the order in which categories are met. Prints TAP."""
 
-import argparse
 import gzip
 import json
 import random
@@ -17,6 +16,7 @@ import tempfile
 from pathlib import Path
 
 from golden import ROOT
+from program import parser_of
 from tap import Tap
 
 LIMIT_S = 60
@@ -56,8 +56,7 @@ def report_of(program, document, folder):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--program", type=Path, required=True)
+    parser = parser_of(__doc__)
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
     tap, program, chance = Tap(), arguments.program.resolve(), random.Random(arguments.seed)

@@ -15,6 +15,7 @@ import check_style as style  # noqa: E402
 
 RULES = dict(style.RULES)
 LONG = "x" * style.COLUMNS
+NL = "\n"
 # Rule, file, text, the lines that it complains about.
 CASES = [
     ("no tabs", "a.c", "a\n\tb\n", [2]),
@@ -34,6 +35,11 @@ CASES = [
     (f"at most {style.COLUMNS} columns in code", "a.py", LONG + "\n", []),
     (f"at most {style.COLUMNS} columns in code", "a.def", f"\n{LONG}x\n", [2]),
     (f"at most {style.COLUMNS} columns in code", "a.md", LONG + "x\n", []),
+    (f"functions of at most {style.FUNCTION_MOST} lines in src", "src/a/a.c", f"int a(void)\n{{\n{'    b();' + NL * 38}}}\n"
+     f"/* {{ */\nstruct c {{ int d; }};\nint e(int f)\n{{\n{'    b();' + NL * 37}}}\n", [1]),
+    (f"files of at most {style.FILE_MOST} lines in src", "src/a/a.c", "int a;\n" * style.FILE_MOST, []),
+    (f"files of at most {style.FILE_MOST} lines in src", "src/a/a.c", "int a;\n" * (style.FILE_MOST + 1),
+     [style.FILE_MOST + 1]),
     ("sources that texts name are there", "src/a/a.def", "see src/a/gone.def\nsee src/names/op_family.def.\n", [1]),
     ("sources that texts name are there", "fixtures/a.md", "src/a/gone.def\n", []),
 ]

@@ -7,7 +7,6 @@ pipe, of many blocks and of fewer than there are threads.
 
 Prints TAP."""
 
-import argparse
 import gzip
 import json
 import subprocess
@@ -16,6 +15,7 @@ import tempfile
 from pathlib import Path
 
 from golden import ROOT
+from program import parser_of
 from tap import Tap
 
 LIMIT_S = 120
@@ -57,8 +57,7 @@ def report_of(program, folder, data, threads, name):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--program", type=Path, required=True)
+    parser = parser_of(__doc__)
     options = parser.parse_args()
     program = options.program.resolve()
     tap = Tap()

@@ -53,6 +53,15 @@ BRITISH_PART = re.compile(r"is(?:e|ing|a)|our|ll(?:ed|ing)|judgement|artefact|ce
 KEPT = re.compile(r"\bsynchronisations\b|[\".]neighbours\"|live, neighbours|notifications/cancelled|gpu\.utilisation|"
                   r"[\"(|._](?:normalisation|synchronisation)\b|\b(?:normalisation|synchronisation)(?=[\",|]|$)|"
                   r"normalisation</tspan>|<title>normalisation|normalisation <tspan", re.MULTILINE)
+FUNCTION_MOST, FILE_MOST = 40, 600  # lines, in src
+# Longer, each for a reason that more functions would not mend.
+LONG_FUNCTIONS = {
+    "scan_element": "the loop over each event's text: a value in memory between two functions costs what it saves",
+    "ap_layout_parse_gap": "its slow way through the same text, with the same state",
+    "ap_json_next": "the grammar of a token, called for each",
+    "set_option": "a case for each option, which the compiler counts",
+}
+FUNCTION = re.compile(r"^\w[^;{}()]*?(\w+)\([^;{}]*\)\n\{\n.*?^\}", re.MULTILINE | re.DOTALL)  # as clang-format writes it
 SOURCE_PATH = re.compile(r"\bsrc/[a-z_]+/[\w/]*\w\.(?:c|h|def|py|js|css)\b")
 NOT_OURS = {
     "--exportLayerInfo": "of trtexec, whose output is recognized",
@@ -189,6 +198,17 @@ def british(path, text):
             and BRITISH.search(KEPT.sub(lambda m: " " * len(m[0]), line))]
 
 
+def long_function(path, text):
+    if not re.match(r"src/.*\.[ch]$", path):
+        return []
+    return [line_of(text, match.start()) for match in FUNCTION.finditer(text)
+            if match[0].count("\n") >= FUNCTION_MOST and match[1] not in LONG_FUNCTIONS]
+
+
+def long_file(path, text):
+    return [FILE_MOST + 1] if re.match(r"src/.*\.[ch]$", path) and text.count("\n") > FILE_MOST else []
+
+
 def lost_path(path, text):
     """A source file that a text of the product names by its path, and that is not there: it has moved since."""
     if not re.match(r"(src|include|references)/|[A-Z]+\.md$", path):
@@ -206,6 +226,8 @@ RULES = [
     ("poison.h is included last in src", poison),
     ("no // comments in C", line_comment),
     (f"at most {COLUMNS} columns in code", long_line),
+    (f"functions of at most {FUNCTION_MOST} lines in src", long_function),
+    (f"files of at most {FILE_MOST} lines in src", long_file),
     ("a comment on each prototype in the headers", bare_prototype),
     ("texts below src/cli name no option but by option_names.h", option_in_text),
     ("each name in option_names.h is an option", unknown_option),

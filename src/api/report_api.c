@@ -519,6 +519,27 @@ uint64_t ap_report_held_bytes(const struct ap_report *report)
     return atomic_load(&report->gate.used_bytes);
 }
 
+static void begin(struct ap_report *report, const struct ap_request *request, uint64_t limit_bytes)
+{
+    ap_gate_init(&report->gate, limit_bytes);
+    report->gate.reserve_bytes = RESERVE_BYTES;
+    report->gate.limit_why = request->max_memory_why;
+    report->gate.stop = request->stop;
+    report->gate.stop_self = request->stop_self;
+    if (request->redact_key)
+        ap_siphash_key((struct ap_text){ request->redact_key, request->redact_key_bytes }, report->gate.redact_key);
+    if (request->fail_after > 0)
+        atomic_store(&report->gate.fail_after, request->fail_after - 1);
+    report->strict = request->strict;
+    report->keeps_rows = request->with_rows;
+    report->redact = request->redact;
+    report->words = request->words;
+    ap_model_init(&report->model, &report->gate);
+    ap_overlay_init(&report->overlay, &report->gate);
+    ap_rank_set_init(&report->rank_set, &report->gate);
+    report->has_overlay = request->with_tracks && request->cpu_trace_path;
+}
+
 enum ap_status ap_report_new(const struct ap_request *request, struct ap_report **ret_report, const char **ret_path,
                              struct ap_error *reterr)
 {
@@ -535,24 +556,8 @@ enum ap_status ap_report_new(const struct ap_request *request, struct ap_report 
     report = ap_mem_cleared(&gate, sizeof(*report));
     if (!report)
         return ap_fail_memory(&gate, reterr);
-    ap_gate_init(&report->gate, gate.limit_bytes);
-    report->gate.reserve_bytes = RESERVE_BYTES;
-    report->gate.limit_why = request->max_memory_why;
-    report->gate.stop = request->stop;
-    report->gate.stop_self = request->stop_self;
-    if (request->redact_key)
-        ap_siphash_key((struct ap_text){ request->redact_key, request->redact_key_bytes }, report->gate.redact_key);
-    if (request->fail_after > 0)
-        atomic_store(&report->gate.fail_after, request->fail_after - 1);
+    begin(report, request, gate.limit_bytes);
     report->conditions = conditions;
-    report->strict = request->strict;
-    report->keeps_rows = request->with_rows;
-    report->redact = request->redact;
-    report->words = request->words;
-    ap_model_init(&report->model, &report->gate);
-    ap_overlay_init(&report->overlay, &report->gate);
-    ap_rank_set_init(&report->rank_set, &report->gate);
-    report->has_overlay = request->with_tracks && request->cpu_trace_path;
     enum ap_status status = ap_rubric_read(&report->gate, request->rubric_path, &rubric, &error);
     if (status != AP_OK)
         path = request->rubric_path;

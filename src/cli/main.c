@@ -11,7 +11,6 @@
 
 #include "answers.h"
 #include "cleanup.h"
-#include "code_point.h"
 #include "confine.h"
 #include "options.h"
 #include "opened.h"
@@ -19,6 +18,7 @@
 #include "program.h"
 #include "progress.h"
 #include "sandbox.h"
+#include "say.h"
 #include "serve.h"
 #include "stdin_head.h"
 #include "team.h"
@@ -43,64 +43,29 @@ static enum exit_code exit_code_of(enum ap_status status)
     return EXIT_INPUT;
 }
 
-/* On standard error, as wide as the terminal that it may be. Each message ends its last line. */
-static void say(const char *data, size_t bytes)
-{
-    static struct ap_wrap errors;
-    struct ap_error error;
-    if (!errors.write)
-        ap_wrap_init_for(&errors, stderr);
-    (void)ap_wrap_write(&errors, data, bytes, &error);
-}
-
-static void say_string(const char *text)
-{
-    say(text, strlen(text));
-}
-
-/* Paths and messages may hold bytes of an input or a hostile file name: nothing that moves the cursor, hides, reorders or
- * begins a line of its own reaches a terminal or a log. @has_lines: no name stands in it, its lines are ours. */
-static void print_text(const char *text, bool has_lines)
-{
-    struct ap_text whole = ap_text_of(text);
-    for (size_t at = 0; at < whole.bytes;) {
-        uint32_t code_point = ap_code_point_next(whole, &at);
-        char shown[16];
-        if (ap_code_point_is_hidden(code_point) && !(has_lines && code_point == '\n'))
-            say(shown, (size_t)snprintf(shown, sizeof(shown), "\\u{%x}", (unsigned)code_point));
-        else
-            say(shown, ap_code_point_encode(code_point, shown));
-    }
-}
-
-static void print_inert(const char *text)
-{
-    print_text(text, false);
-}
-
 /* With --redact no path stands on standard error: that is copied into reports of bugs first of all. */
 static bool paths_are_hidden;
 
 static enum exit_code complain(enum ap_status status, const char *path, const struct ap_error *error)
 {
     char text[AP_ERROR_TEXT_BYTES];
-    say_string("analyze_profile: ");
+    ap_say_string("analyze_profile: ");
     if (path) {
-        print_inert(strcmp(path, "-") == 0 ? "standard input" : paths_are_hidden ? "an input" : path);
-        say_string(": ");
+        ap_say_inert(strcmp(path, "-") == 0 ? "standard input" : paths_are_hidden ? "an input" : path);
+        ap_say_string(": ");
     }
-    print_text(ap_error_text(error, AP_WORDS_PROGRAM, text, sizeof(text)), error->has_lines);
+    ap_say_text(ap_error_text(error, AP_WORDS_PROGRAM, text, sizeof(text)), error->has_lines);
     if (error->has_offset)
-        say(text, (size_t)snprintf(text, sizeof(text), " (at byte %llu)", (unsigned long long)error->offset_bytes));
-    say_string("\n");
+        ap_say(text, (size_t)snprintf(text, sizeof(text), " (at byte %llu)", (unsigned long long)error->offset_bytes));
+    ap_say_string("\n");
     return exit_code_of(status);
 }
 
 static enum exit_code usage(const char *mistake)
 {
-    say_string("analyze_profile: ");
-    print_inert(mistake);
-    say_string("\nTry 'analyze_profile --help'.\n");
+    ap_say_string("analyze_profile: ");
+    ap_say_inert(mistake);
+    ap_say_string("\nTry 'analyze_profile --help'.\n");
     return EXIT_USAGE;
 }
 
@@ -282,9 +247,9 @@ static void print_conditions(const struct ap_report *report)
     for (; row; row = row->next) {
         if (!ap_value_integer(ap_value_member(row, "held"), 1))
             continue;
-        say_string("analyze_profile: --fail-on: ");
-        print_inert(ap_value_text(ap_value_member(row, "text")).data);
-        say_string("\n");
+        ap_say_string("analyze_profile: --fail-on: ");
+        ap_say_inert(ap_value_text(ap_value_member(row, "text")).data);
+        ap_say_string("\n");
     }
 }
 
@@ -333,11 +298,11 @@ static enum exit_code analyze(struct ap_cli_options *options, struct ap_cli_writ
 
 static enum exit_code refuse_pickle(const struct ap_cli_options *options)
 {
-    say_string("analyze_profile: ");
-    print_inert(options->memory_pickle);
-    say_string(": ");
-    say_string(ap_pickle_advice());
-    say_string("\n");
+    ap_say_string("analyze_profile: ");
+    ap_say_inert(options->memory_pickle);
+    ap_say_string(": ");
+    ap_say_string(ap_pickle_advice());
+    ap_say_string("\n");
     return EXIT_INPUT;
 }
 
@@ -480,6 +445,22 @@ static enum exit_code help(struct ap_cli_options *options, const struct ap_progr
     return status == AP_OK ? EXIT_WRITTEN : exit_code_of(status);
 }
 
+static bool tells_of_itself(const struct ap_cli_options *options)
+{
+    return options->help || options->brief_help || options->version || options->completion || options->capture_snippet;
+}
+
+static enum exit_code tell_of_itself(const struct ap_cli_options *options)
+{
+    if (options->help || options->brief_help) {
+        ap_wrap_print(stdout, options->help ? ap_cli_print_help : ap_cli_print_brief_help);
+        return finish_stdout();
+    }
+    if (options->version)
+        return print_version(options);
+    return options->completion ? print_completion(options->completion) : print_capture();
+}
+
 static enum exit_code run(int argc, char **argv, struct ap_cli_options *options, const struct ap_program_team *team)
 {
     enum exit_code code;
@@ -493,16 +474,8 @@ static enum exit_code run(int argc, char **argv, struct ap_cli_options *options,
         ap_output_hide_paths();
     if (options->redact_key && !options->request.redact)
         return usage("--redact-key is the key of --redact: give that as well");
-    if (options->help || options->brief_help) {
-        ap_wrap_print(stdout, options->help ? ap_cli_print_help : ap_cli_print_brief_help);
-        return finish_stdout();
-    }
-    if (options->version)
-        return print_version(options);
-    if (options->completion)
-        return print_completion(options->completion);
-    if (options->capture_snippet)
-        return print_capture();
+    if (tells_of_itself(options))
+        return tell_of_itself(options);
     code = take_redact_key(options);
     if (code != EXIT_WRITTEN)
         return code;

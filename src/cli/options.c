@@ -104,51 +104,54 @@ void ap_cli_print_brief_help(FILE *to)
                 to);
 }
 
+static const char help_head[] = "Usage: analyze_profile [OPTION]... [FILE|DIR]...\n"
+                                "       analyze_profile mcp --root DIR...\n"
+                                "Ranked diagnosis of a PyTorch profiler trace and a CUDA memory snapshot, or of a\n"
+                                "profile of ONNX Runtime, TensorRT or torch.compile: what costs most, the evidence,\n"
+                                "the likely cause, what to change and how to verify it. Works offline; nothing from\n"
+                                "an input is executed, and pickles are never loaded.\n\n"
+                                "A FILE without an option is recognized by its content. The traces of several ranks,\n"
+                                "or the DIR that holds them, are read together: which rank is late, and why.\n";
+
+static const char help_tail[] =
+    "\nRecording what it reads (--capture-snippet shows it ready to run):\n"
+    "  with profile(schedule=schedule(wait=1, warmup=3, active=5, repeat=1), record_shapes=True,\n"
+    "               on_trace_ready=lambda prof: prof.export_chrome_trace(\"trace.json.gz\")) as prof:\n"
+    "      for batch in loader:  # profile and schedule are from torch.profiler\n"
+    "          train_step(batch)\n"
+    "          prof.step()\n"
+    "  torch.cuda.memory._record_memory_history(max_entries=100000, stacks=\"python\")\n"
+    "  ...  # a few steps, in a run of their own\n"
+    "  json.dump(torch.cuda.memory._snapshot(), open(\"snapshot.json\", \"w\"))\n"
+    "\nExamples:\n"
+    "  analyze_profile --cpu-trace trace.json.gz --memory-json snapshot.json\n"
+    "  analyze_profile trace.json.gz -o report.html -o report.json\n"
+    "  analyze_profile trace.json.gz --trace-out findings.json.gz\n"
+    "  analyze_profile trace.json.gz --focus io --context commit=1a2b3c\n"
+    "  analyze_profile new.json.gz --baseline old.json --fail-on 'high,steps.p50_us > +5%'\n"
+    "  analyze_profile traces/ --html-out run.html\n"
+    "  analyze_profile --series 8=b8.json.gz 16=b16.json.gz 32=b32.json.gz\n"
+    "  analyze_profile trace.json.gz --table kernels --where 'dur_us > 1ms' --sort dur_us\n"
+    "  ssh node cat trace.json.gz | analyze_profile -\n"
+    "  analyze_profile mcp --root ~/profiles\n"
+    "\nExit codes:\n"
+    "  0  the report was written\n"
+    "  1  it was written, and something that --fail-on names holds\n"
+    "  2  mistake in the command line or in the rubric\n"
+    "  3  an input was refused or could not be read\n"
+    "  4  the report could not be written\n"
+    "  5  a limit or the memory was reached\n";
+
 void ap_cli_print_help(FILE *to)
 {
-    (void)fputs("Usage: analyze_profile [OPTION]... [FILE|DIR]...\n"
-                "       analyze_profile mcp --root DIR...\n"
-                "Ranked diagnosis of a PyTorch profiler trace and a CUDA memory snapshot, or of a\n"
-                "profile of ONNX Runtime, TensorRT or torch.compile: what costs most, the evidence,\n"
-                "the likely cause, what to change and how to verify it. Works offline; nothing from\n"
-                "an input is executed, and pickles are never loaded.\n\n"
-                "A FILE without an option is recognized by its content. The traces of several ranks,\n"
-                "or the DIR that holds them, are read together: which rank is late, and why.\n",
-                to);
+    (void)fputs(help_head, to);
     for (size_t i = 0; i < ENTRY_COUNT; i++) {
         if (entries[i].kind == ENTRY_TITLE)
             (void)fprintf(to, "\n%s:\n", entries[i].name);
         else
             print_entry(to, &entries[i]);
     }
-    (void)fputs("\nRecording what it reads (--capture-snippet shows it ready to run):\n"
-                "  with profile(schedule=schedule(wait=1, warmup=3, active=5, repeat=1), record_shapes=True,\n"
-                "               on_trace_ready=lambda prof: prof.export_chrome_trace(\"trace.json.gz\")) as prof:\n"
-                "      for batch in loader:  # profile and schedule are from torch.profiler\n"
-                "          train_step(batch)\n"
-                "          prof.step()\n"
-                "  torch.cuda.memory._record_memory_history(max_entries=100000, stacks=\"python\")\n"
-                "  ...  # a few steps, in a run of their own\n"
-                "  json.dump(torch.cuda.memory._snapshot(), open(\"snapshot.json\", \"w\"))\n"
-                "\nExamples:\n"
-                "  analyze_profile --cpu-trace trace.json.gz --memory-json snapshot.json\n"
-                "  analyze_profile trace.json.gz -o report.html -o report.json\n"
-                "  analyze_profile trace.json.gz --trace-out findings.json.gz\n"
-                "  analyze_profile trace.json.gz --focus io --context commit=1a2b3c\n"
-                "  analyze_profile new.json.gz --baseline old.json --fail-on 'high,steps.p50_us > +5%'\n"
-                "  analyze_profile traces/ --html-out run.html\n"
-                "  analyze_profile --series 8=b8.json.gz 16=b16.json.gz 32=b32.json.gz\n"
-                "  analyze_profile trace.json.gz --table kernels --where 'dur_us > 1ms' --sort dur_us\n"
-                "  ssh node cat trace.json.gz | analyze_profile -\n"
-                "  analyze_profile mcp --root ~/profiles\n"
-                "\nExit codes:\n"
-                "  0  the report was written\n"
-                "  1  it was written, and something that --fail-on names holds\n"
-                "  2  mistake in the command line or in the rubric\n"
-                "  3  an input was refused or could not be read\n"
-                "  4  the report could not be written\n"
-                "  5  a limit or the memory was reached\n",
-                to);
+    (void)fputs(help_tail, to);
 }
 
 static bool mistake(char *to, size_t bytes, const char *text, const char *about)

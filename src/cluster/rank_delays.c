@@ -420,17 +420,12 @@ static enum ap_status walk_match(struct walk *walk, uint32_t number, struct ap_e
         if (root != NOBODY)
             delays->ranks[root].caused_ns = ap_add_sat(delays->ranks[root].caused_ns, it.waited_ns, &overflowed);
     }
-    for (size_t i = 0; i < match->count; i++) {
-        if (member_rank(walk, match, i) == meeting.middle)
-            continue;
-        struct lateness it = lateness_of(walk, &meeting, i);
-        go_on(walk, &meeting, i, &it, root, middle_explained_ns);
-    }
-    for (size_t i = 0; i < match->count; i++)
-        if (member_rank(walk, match, i) == meeting.middle) {
-            struct lateness it = lateness_of(walk, &meeting, i);
-            go_on(walk, &meeting, i, &it, root, middle_explained_ns);
-        }
+    for (int turn = 0; turn < 2; turn++)
+        for (size_t i = 0; i < match->count; i++)
+            if ((member_rank(walk, match, i) == meeting.middle) == turn) {
+                struct lateness it = lateness_of(walk, &meeting, i);
+                go_on(walk, &meeting, i, &it, root, middle_explained_ns);
+            }
     for (size_t i = 0; i < match->count; i++)
         walk->seen[member_rank(walk, match, i)] = true;
     return AP_OK;

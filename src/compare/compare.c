@@ -500,37 +500,43 @@ static int64_t count_changes(const struct ap_value *list, const char *change)
     return count;
 }
 
-static void add_verdict(struct ap_comparing *comparing)
+/* The sentence, and in one word what changed. */
+static struct ap_text say_verdict(const struct ap_comparing *comparing, char *text, size_t bytes)
 {
-    struct ap_model *model = comparing->model;
-    char text[1200];
     const struct ap_value *steps = ap_value_member(comparing->comparison, "steps");
-    const struct ap_value *findings = ap_value_at(comparing->comparison, "findings.rows");
     const struct ap_value *memory = has_trace(comparing) ? NULL : memory_row(comparing);
     struct ap_text change = ap_text_of(
         ap_change_name(ap_value_first(steps) ? ap_change_said(comparing, comparing->step_change) : AP_CHANGE_unknown));
     if (memory) {
-        add_memory_sentence(memory, text, sizeof(text));
+        add_memory_sentence(memory, text, bytes);
         change = ap_value_text(ap_value_member(memory, "change"));
     } else if (!comparing->alike) {
-        add_unlike_sentence(comparing, steps, text, sizeof(text));
+        add_unlike_sentence(comparing, steps, text, bytes);
         change = AP_TEXT("not comparable");
     } else if (comparing->behind && comparing->before_step_ns > 0 && basis_is_same(comparing)) {
-        add_behind_sentence(comparing, text, sizeof(text));
+        add_behind_sentence(comparing, text, bytes);
         change = ap_text_of(ap_change_name(ap_change_said(comparing, comparing->longer_change)));
     } else if (ap_value_first(steps)) {
-        add_step_sentence(comparing, steps, text, sizeof(text));
-        add_part_sentence(comparing, text, sizeof(text));
+        add_step_sentence(comparing, steps, text, bytes);
+        add_part_sentence(comparing, text, bytes);
     } else {
-        (void)snprintf(text, sizeof(text),
-                       "There are no steady steps on both sides: whether the run is slower cannot be told");
+        (void)snprintf(text, bytes, "There are no steady steps on both sides: whether the run is slower cannot be told");
     }
     if (!memory && comparing->alike && !ap_lengths_differ(comparing)) {
-        add_device_sentence(comparing, text, sizeof(text));
-        add_rows_sentence(comparing, text, sizeof(text));
+        add_device_sentence(comparing, text, bytes);
+        add_rows_sentence(comparing, text, bytes);
     }
     if (!memory)
-        add_replaced_sentence(comparing, text, sizeof(text));
+        add_replaced_sentence(comparing, text, bytes);
+    return change;
+}
+
+static void add_verdict(struct ap_comparing *comparing)
+{
+    struct ap_model *model = comparing->model;
+    char text[1200];
+    struct ap_text change = say_verdict(comparing, text, sizeof(text));
+    const struct ap_value *findings = ap_value_at(comparing->comparison, "findings.rows");
     struct ap_value *verdict = ap_add_object(model, comparing->comparison, "verdict");
     ap_add_text(model, verdict, "change", change);
     ap_add_string(model, verdict, "sentence", text);

@@ -233,6 +233,24 @@ double ap_stall_ns(const struct ap_comparing *comparing)
     return is_known ? comparing->noise_ratio / AP_NOISE_SPREADS * comparing->whole_ns / sqrt(fewer) : 0;
 }
 
+static void judge_steps(struct ap_comparing *comparing, struct samples *samples, const struct ap_rank_test *test,
+                        int64_t before_p50_ns, int64_t after_p50_ns)
+{
+    double longer_ns = larger((double)before_p50_ns, (double)after_p50_ns);
+    comparing->step_change = judge(comparing, samples, test, AP_STEP_LEVEL, AP_STEP_LEAST_RATIO * longer_ns, longer_ns);
+    if (test->least_p > AP_STEP_LEVEL && comparing->step_change == AP_CHANGE_none)
+        comparing->step_change = AP_CHANGE_unclear;
+    if (comparing->step_change == AP_CHANGE_none &&
+        ap_relative_difference((double)before_p50_ns, (double)after_p50_ns) >= AP_NOISE_LEAST_RATIO)
+        comparing->step_change = AP_CHANGE_unclear;
+    if (comparing->step_change == AP_CHANGE_worse || comparing->step_change == AP_CHANGE_better)
+        comparing->step_delta_ns = (double)after_p50_ns - (double)before_p50_ns;
+    if (!comparing->alike && (comparing->step_change == AP_CHANGE_worse || comparing->step_change == AP_CHANGE_better))
+        comparing->step_change = AP_CHANGE_other;
+    if (comparing->behind)
+        comparing->step_change = AP_CHANGE_unclear;
+}
+
 static enum ap_status add_steps(struct ap_comparing *comparing, struct samples *samples, struct ap_error *reterr)
 {
     struct ap_model *model = comparing->model;
@@ -246,19 +264,7 @@ static enum ap_status add_steps(struct ap_comparing *comparing, struct samples *
     AP_TRY(test_samples(comparing, samples, &test, reterr));
     int64_t before_p50_ns = ap_quantile(samples->before.values, samples->before.count, 50);
     int64_t after_p50_ns = ap_quantile(samples->after.values, samples->after.count, 50);
-    double longer_ns = larger((double)before_p50_ns, (double)after_p50_ns);
-    comparing->step_change = judge(comparing, samples, &test, AP_STEP_LEVEL, AP_STEP_LEAST_RATIO * longer_ns, longer_ns);
-    if (test.least_p > AP_STEP_LEVEL && comparing->step_change == AP_CHANGE_none)
-        comparing->step_change = AP_CHANGE_unclear;
-    if (comparing->step_change == AP_CHANGE_none &&
-        ap_relative_difference((double)before_p50_ns, (double)after_p50_ns) >= AP_NOISE_LEAST_RATIO)
-        comparing->step_change = AP_CHANGE_unclear;
-    if (comparing->step_change == AP_CHANGE_worse || comparing->step_change == AP_CHANGE_better)
-        comparing->step_delta_ns = (double)after_p50_ns - (double)before_p50_ns;
-    if (!comparing->alike && (comparing->step_change == AP_CHANGE_worse || comparing->step_change == AP_CHANGE_better))
-        comparing->step_change = AP_CHANGE_other;
-    if (comparing->behind)
-        comparing->step_change = AP_CHANGE_unclear;
+    judge_steps(comparing, samples, &test, before_p50_ns, after_p50_ns);
     struct ap_value *steps = ap_add_object(model, comparing->comparison, "steps");
     ap_add_count(model, steps, "before_count", (int64_t)test.before_count);
     ap_add_count(model, steps, "after_count", (int64_t)test.after_count);

@@ -34,7 +34,7 @@ static bool is_gloo(const struct search *search, uint32_t entry)
 
 /* --------------------------------------------------------------------------------------------------------- building */
 
-static struct ap_hang_cause cause_of(const struct search *search, enum ap_hang verdict, enum ap_hang_confidence confidence)
+static struct ap_hang_cause cause_of(const struct search *search, enum ap_hang verdict, enum ap_confidence confidence)
 {
     return (struct ap_hang_cause){ .verdict = verdict,
                                    .confidence = confidence,
@@ -46,11 +46,11 @@ static struct ap_hang_cause cause_of(const struct search *search, enum ap_hang v
 }
 
 /* About the collective that a group waits in. */
-static struct ap_hang_cause cause_in_group(const struct search *search, enum ap_hang verdict,
-                                           enum ap_hang_confidence confidence, uint32_t group)
+static struct ap_hang_cause cause_in_group(const struct search *search, enum ap_hang verdict, enum ap_confidence confidence,
+                                           uint32_t group)
 {
     const struct ap_flight_wait *wait = wait_of(search, group);
-    struct ap_hang_cause cause = cause_of(search, verdict, wait->is_assumed ? AP_HANG_LOW : confidence);
+    struct ap_hang_cause cause = cause_of(search, verdict, wait->is_assumed ? AP_CONFIDENCE_low : confidence);
     cause.group = group;
     cause.sequence = wait->sequence;
     cause.entry = wait->entry;
@@ -111,7 +111,7 @@ static enum ap_status add_mismatches(struct search *search, struct ap_error *ret
     for (uint32_t i = 0; i < mismatches->count; i++) {
         const struct ap_flight_mismatch *mismatch = &mismatches->list[i];
         struct ap_hang_cause cause =
-            cause_of(search, verdict_of(mismatch->kind), mismatch->is_decided ? AP_HANG_HIGH : AP_HANG_MEDIUM);
+            cause_of(search, verdict_of(mismatch->kind), mismatch->is_decided ? AP_CONFIDENCE_high : AP_CONFIDENCE_medium);
         cause.group = mismatch->group;
         cause.sequence = mismatch->sequence;
         cause.entry = mismatch->usual_entry;
@@ -159,8 +159,8 @@ static enum ap_status add_circle(struct search *search, const struct in_circle *
                                  struct ap_error *reterr)
 {
     struct ap_hang_cause cause = list[0].group == AP_FLIGHT_NONE
-                                     ? cause_of(search, AP_HANG_group_order, AP_HANG_HIGH)
-                                     : cause_in_group(search, AP_HANG_group_order, AP_HANG_HIGH, list[0].group);
+                                     ? cause_of(search, AP_HANG_group_order, AP_CONFIDENCE_high)
+                                     : cause_in_group(search, AP_HANG_group_order, AP_CONFIDENCE_high, list[0].group);
     bool told = false;
     for (uint32_t i = 0; i < count; i++) {
         if (list[i].rank != AP_FLIGHT_NONE) {
@@ -213,7 +213,7 @@ static enum ap_status add_pair(struct search *search, const struct ap_flight_pai
 {
     const struct ap_flight_side *awaited = ap_flight_pair_awaited(pair), *waiter = ap_flight_pair_waiter(pair);
     const struct ap_flight_dump *dumps = search->findings->flight->dumps;
-    struct ap_hang_cause cause = cause_of(search, verdict, AP_HANG_MEDIUM);
+    struct ap_hang_cause cause = cause_of(search, verdict, AP_CONFIDENCE_medium);
     cause.group = pair->group;
     cause.entry = waiter->first_open;
     cause.sequence = search->findings->flight->entries.sequence[cause.entry];
@@ -285,8 +285,8 @@ static enum ap_status add_stuck_peers(struct search *search, struct ap_error *re
 /* A job that may still have run may just have been between two calls, or in one. */
 static void doubt(struct ap_hang_cause *cause)
 {
-    if (cause->may_run && cause->confidence != AP_HANG_LOW)
-        cause->confidence = cause->confidence == AP_HANG_HIGH ? AP_HANG_MEDIUM : AP_HANG_LOW;
+    if (cause->may_run && cause->confidence != AP_CONFIDENCE_low)
+        cause->confidence = cause->confidence == AP_CONFIDENCE_high ? AP_CONFIDENCE_medium : AP_CONFIDENCE_low;
 }
 
 static enum ap_status add_stuck(struct search *search, uint32_t group, struct ap_error *reterr)
@@ -298,7 +298,7 @@ static enum ap_status add_stuck(struct search *search, uint32_t group, struct ap
     bool unsure = is_gloo(search, wait->entry) || wait->counts[AP_PLACE_ABSENT] || wait->counts[AP_PLACE_UNKNOWN] ||
                   wait->counts[AP_PLACE_EARLIER];
     struct ap_hang_cause cause =
-        cause_in_group(search, AP_HANG_stuck_outside, unsure ? AP_HANG_MEDIUM : AP_HANG_HIGH, group);
+        cause_in_group(search, AP_HANG_stuck_outside, unsure ? AP_CONFIDENCE_medium : AP_CONFIDENCE_high, group);
     for (uint32_t i = it->first_member; i < it->first_member + it->member_count; i++) {
         uint32_t dump = groups->members[i].dump;
         if (waits->places[i] != AP_PLACE_MISSING || !waits->ranks[dump].is_root || search->taken[dump])
@@ -357,8 +357,8 @@ static enum ap_status add_absent(struct search *search, struct ap_error *reterr)
     if (search->to->rank_count == first_rank)
         return AP_OK;
     struct ap_hang_cause cause = first_group == AP_FLIGHT_NONE
-                                     ? cause_of(search, AP_HANG_dump_missing, AP_HANG_MEDIUM)
-                                     : cause_in_group(search, AP_HANG_dump_missing, AP_HANG_MEDIUM, first_group);
+                                     ? cause_of(search, AP_HANG_dump_missing, AP_CONFIDENCE_medium)
+                                     : cause_in_group(search, AP_HANG_dump_missing, AP_CONFIDENCE_medium, first_group);
     cause.first_rank = first_rank;
     return add_cause(search, cause, reterr);
 }
@@ -424,13 +424,13 @@ static enum ap_status add_unknown(struct search *search, struct ap_error *reterr
 {
     const struct ap_flight_groups *groups = search->findings->groups;
     bool lacks_dumps = groups->world_size > search->findings->flight->dump_count;
-    struct ap_hang_cause cause = cause_of(search, AP_HANG_members_unknown, AP_HANG_LOW);
+    struct ap_hang_cause cause = cause_of(search, AP_HANG_members_unknown, AP_CONFIDENCE_low);
     uint32_t found = 0;
     for (uint32_t k = 0; k < search->group_count && !search->to->count && !lacks_dumps; k++) {
         const struct ap_flight_group *it = &groups->groups[search->groups[k]];
         if (!waits_for_nobody(search, search->groups[k]) || !hides_members(search, search->groups[k]))
             continue;
-        cause = found++ ? cause : cause_in_group(search, AP_HANG_members_unknown, AP_HANG_LOW, search->groups[k]);
+        cause = found++ ? cause : cause_in_group(search, AP_HANG_members_unknown, AP_CONFIDENCE_low, search->groups[k]);
         for (uint32_t i = it->first_member; i < it->first_member + it->member_count; i++)
             if (search->findings->waits->places[i] == AP_PLACE_PENDING)
                 AP_TRY(add_rank(search, groups->members[i].rank, reterr));
@@ -438,7 +438,7 @@ static enum ap_status add_unknown(struct search *search, struct ap_error *reterr
     cause.first_rank = search->to->count ? cause.first_rank : 0;
     cause.waiting_count = found;
     if (search->to->rank_count == 1 && found == 1 && is_awaited(search, search->to->ranks[0]))
-        cause.confidence = AP_HANG_MEDIUM;
+        cause.confidence = AP_CONFIDENCE_medium;
     return found ? add_cause(search, cause, reterr) : AP_OK;
 }
 
@@ -458,7 +458,7 @@ static enum ap_status add_terminal(struct search *search, uint32_t group, struct
         return AP_OK;
     enum ap_hang verdict = uncovered ? AP_HANG_ring_too_small : some_done ? AP_HANG_dump_skew : AP_HANG_collective_stalled;
     struct ap_hang_cause cause =
-        cause_in_group(search, verdict, uncovered || some_done || unsure ? AP_HANG_LOW : AP_HANG_MEDIUM, group);
+        cause_in_group(search, verdict, uncovered || some_done || unsure ? AP_CONFIDENCE_low : AP_CONFIDENCE_medium, group);
     enum ap_flight_place place = uncovered ? AP_PLACE_UNKNOWN : older ? AP_PLACE_EARLIER : AP_PLACE_PENDING;
     cause.is_older = !uncovered && older;
     cause.may_lack_members = !it->is_recorded && it->member_count < search->findings->flight->dump_count;
@@ -469,7 +469,7 @@ static enum ap_status add_terminal(struct search *search, uint32_t group, struct
                                           search->findings->timing->may_run[groups->members[i].dump]);
         AP_TRY(add_rank(search, groups->members[i].rank, reterr));
     }
-    cause.confidence = cause.may_lack_members ? AP_HANG_LOW : cause.confidence;
+    cause.confidence = cause.may_lack_members ? AP_CONFIDENCE_low : cause.confidence;
     doubt(&cause);
     return add_cause(search, cause, reterr);
 }
@@ -548,10 +548,4 @@ void ap_hang_causes_release(struct ap_hang_causes *causes)
 {
     AP_FREE(causes->gate, causes->list, causes->capacity);
     AP_FREE(causes->gate, causes->ranks, causes->rank_capacity);
-}
-
-const char *ap_hang_confidence_name(enum ap_hang_confidence confidence)
-{
-    static const char *const names[] = { "low", "medium", "high" };
-    return names[confidence];
 }

@@ -6,6 +6,7 @@
 #include "flight_mismatch.h"
 #include "flight_timing.h"
 #include "flight_waits.h"
+#include "severity.h"
 
 enum ap_hang {
 #define AP_HANG(id, key, counted, what, action) AP_HANG_##id,
@@ -19,11 +20,9 @@ struct ap_hang_info {
 };
 extern const struct ap_hang_info ap_hang_infos[AP_HANG_COUNT_];
 
-enum ap_hang_confidence { AP_HANG_LOW, AP_HANG_MEDIUM, AP_HANG_HIGH };
-
 struct ap_hang_cause {
     enum ap_hang verdict;
-    enum ap_hang_confidence confidence;
+    enum ap_confidence confidence;
     uint32_t group;              /* AP_FLIGHT_NONE = of no single one */
     int64_t sequence;            /* -1 = of none */
     uint32_t entry, other_entry; /* what is called there; of a mismatch, what the odd rank called. AP_FLIGHT_NONE = none */
@@ -58,8 +57,5 @@ struct ap_hang_causes {
 AP_MUST_CHECK enum ap_status ap_hang_causes_init(struct ap_hang_causes *causes, const struct ap_flight_findings *findings,
                                                  struct ap_error *reterr);
 void ap_hang_causes_release(struct ap_hang_causes *causes);
-
-/** "low", "medium", "high". */
-const char *ap_hang_confidence_name(enum ap_hang_confidence confidence);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The verdict: what is wrong, how sure that is, what to do. Sentences have numbers of ranks and no names of an input. */
 #include <stdio.h>
+#include <string.h>
 
 #include "part_hang.h"
 
@@ -17,98 +18,80 @@ static void name_ranks(const struct ap_hang_report *report, const struct ap_hang
     (void)snprintf(text, AP_RANK_TEXT_BYTES + 8, "%s %s", cause->rank_count == 1 ? "Rank" : "Ranks", ranks);
 }
 
-/* Behind the ranks. %1$s etc. are not portable, so each says what it needs in order: verb forms for one and for more. */
-static const char soon_written[] = " The dump was written soon after the last call: the job may still have run.";
-
-static void say(const struct ap_hang_cause *cause, const char *who, char *to)
-{
-    bool one = cause->rank_count == 1;
-    unsigned waiting = cause->waiting_count;
-    size_t bytes = SENTENCE_BYTES;
-    if (cause->names_all) {
-        (void)snprintf(to, bytes,
-                       "%s called different things as one collective; there is no majority that tells who is wrong.", who);
-        return;
-    }
-    switch (cause->verdict) {
-    case AP_HANG_call_skipped:
-        (void)snprintf(to, bytes, "%s left out a call that the others of the group made: from there on %s one call ahead.",
-                       who, one ? "it is" : "they are");
-        break;
-    case AP_HANG_call_added:
-        (void)snprintf(to, bytes,
-                       "%s made a call that the others of the group did not make: from there on %s one call behind.", who,
-                       one ? "it is" : "they are");
-        break;
-    case AP_HANG_order_swapped:
-        (void)snprintf(to, bytes, "%s made this call and the next one in the other order.", who);
-        break;
-    case AP_HANG_desync:
-        (void)snprintf(to, bytes,
-                       "%s called another operation here than the others of the group. Whether a call is missing, added or "
+/* @ are the ranks, # is how many others wait; {one|many} by how many ranks there are, <one|many> by how many wait. */
+static const char *const sentences[] = {
+    [AP_HANG_call_skipped] =
+        "@ left out a call that the others of the group made: from there on {it is|they are} one call ahead.",
+    [AP_HANG_call_added] =
+        "@ made a call that the others of the group did not make: from there on {it is|they are} one call behind.",
+    [AP_HANG_order_swapped] = "@ made this call and the next one in the other order.",
+    [AP_HANG_desync] = "@ called another operation here than the others of the group. Whether a call is missing, added or "
                        "moved cannot be told.",
-                       who);
-        break;
-    case AP_HANG_size_mismatch:
-        (void)snprintf(to, bytes, "%s called the operation with another size than the others of the group.", who);
-        break;
-    case AP_HANG_type_mismatch:
-        (void)snprintf(to, bytes, "%s called the operation with another type than the others of the group.", who);
-        break;
-    case AP_HANG_group_order:
-        (void)snprintf(to, bytes,
-                       "%s wait for each other in a circle: each waits in one place for a rank that waits in another. They "
-                       "use groups in different order, or one of them left out a call.",
-                       who);
-        break;
-    case AP_HANG_p2p_partner_missing:
-        (void)snprintf(to, bytes, "%s did not call the send or receive that another rank waits with.", who);
-        break;
-    case AP_HANG_stuck_outside:
-        (void)snprintf(to, bytes,
-                       "%s %s not entered the collective that %u rank%s wait%s in, and %s for nobody: %s outside of the "
-                       "recorded operations.%s",
-                       who, one ? "has" : "have", waiting, waiting == 1 ? "" : "s", waiting == 1 ? "s" : "",
-                       one ? "waits" : "wait", one ? "it is" : "they are", cause->may_run ? soon_written : "");
-        break;
-    case AP_HANG_dump_missing:
-        (void)snprintf(to, bytes, "%s left no dump, and %u rank%s wait%s in a collective with %s.", who, waiting,
-                       waiting == 1 ? "" : "s", waiting == 1 ? "s" : "", one ? "it" : "them");
-        break;
-    case AP_HANG_members_unknown:
-        (void)snprintf(to, bytes,
-                       "%s %s in %s of which these dumps do not tell the other members: nothing tells who has not come.",
-                       who, one ? "waits" : "wait", waiting == 1 ? "a group" : "groups");
-        break;
-    case AP_HANG_collective_stalled:
-        (void)snprintf(
-            to, bytes, "%s entered the collective with the same operation, size and type, and it ended on none.%s%s", who,
-            cause->may_lack_members ? " These dumps do not tell who is in the group: a rank that waits in another "
-                                      "one may be missing."
-                                    : "",
-            cause->may_run ? soon_written : " If the job still ran when the dumps were written, it may just be under way.");
-        break;
-    case AP_HANG_dump_skew:
-        if (cause->is_older) {
-            (void)snprintf(
-                to, bytes,
-                "%s entered only after %s dump%s %s written what had ended on others when theirs were: the job ran "
-                "between the dumps.",
-                who, one ? "its" : "their", one ? "" : "s", one ? "was" : "were");
-            break;
+    [AP_HANG_size_mismatch] = "@ called the operation with another size than the others of the group.",
+    [AP_HANG_type_mismatch] = "@ called the operation with another type than the others of the group.",
+    [AP_HANG_group_order] = "@ wait for each other in a circle: each waits in one place for a rank that waits in another. "
+                            "They use groups in different order, or one of them left out a call.",
+    [AP_HANG_p2p_partner_missing] = "@ did not call the send or receive that another rank waits with.",
+    [AP_HANG_stuck_outside] = "@ {has|have} not entered the collective that # rank<|s> wait<s|> in, and {waits|wait} for "
+                              "nobody: {it is|they are} outside of the recorded operations.",
+    [AP_HANG_dump_missing] = "@ left no dump, and # rank<|s> wait<s|> in a collective with {it|them}.",
+    [AP_HANG_members_unknown] = "@ {waits|wait} in <a group|groups> of which these dumps do not tell the other members: "
+                                "nothing tells who has not come.",
+    [AP_HANG_collective_stalled] = "@ entered the collective with the same operation, size and type, and it ended on none.",
+    [AP_HANG_dump_skew] = "@ {is|are} in a collective that ended on the other ranks of the group: the dumps were written at "
+                          "different times, or a path to {it|them} is bad.",
+    [AP_HANG_ring_too_small] = "@ may or may not have entered the collective that # rank<|s> wait<s|> in: {its|their} dump "
+                               "no longer holds it.",
+};
+
+static void append(char to[SENTENCE_BYTES], const char *from, size_t bytes)
+{
+    size_t used = strlen(to);
+    (void)snprintf(to + used, SENTENCE_BYTES - used, "%.*s", (int)bytes, from);
+}
+
+static void fill(const char *text, const struct ap_hang_cause *cause, const char *who, char to[SENTENCE_BYTES])
+{
+    char waiting[16];
+    int waiting_bytes = snprintf(waiting, sizeof(waiting), "%u", (unsigned)cause->waiting_count);
+    for (const char *at = text; *at;) {
+        size_t plain = strcspn(at, "@#{<");
+        append(to, at, plain);
+        at += plain;
+        if (*at == '@') {
+            append(to, who, strlen(who));
+            at++;
+        } else if (*at == '#') {
+            append(to, waiting, (size_t)waiting_bytes);
+            at++;
+        } else if (*at) {
+            const char *bar = strchr(at, '|'), *end = strpbrk(bar, "}>");
+            bool one = (*at == '{' ? cause->rank_count : cause->waiting_count) == 1;
+            append(to, one ? at + 1 : bar + 1, (size_t)(one ? bar - at - 1 : end - bar - 1));
+            at = end + 1;
         }
-        (void)snprintf(to, bytes,
-                       "%s %s in a collective that ended on the other ranks of the group: the dumps were written at "
-                       "different times, or a path to %s is bad.",
-                       who, one ? "is" : "are", one ? "it" : "them");
-        break;
-    case AP_HANG_ring_too_small:
-        (void)snprintf(to, bytes,
-                       "%s may or may not have entered the collective that %u rank%s wait%s in: %s dump no longer holds it.",
-                       who, waiting, waiting == 1 ? "" : "s", waiting == 1 ? "s" : "", one ? "its" : "their");
-        break;
-    case AP_HANG_COUNT_: break;
     }
+}
+
+static void say(const struct ap_hang_cause *cause, const char *who, char to[SENTENCE_BYTES])
+{
+    const char *text = sentences[cause->verdict], *behind = "";
+    bool is_stalled = cause->verdict == AP_HANG_collective_stalled;
+    if (cause->names_all)
+        text = "@ called different things as one collective; there is no majority that tells who is wrong.";
+    else if (cause->verdict == AP_HANG_dump_skew && cause->is_older)
+        text = "@ entered only after {its|their} dump{|s} {was|were} written what had ended on others when theirs were: the "
+               "job ran between the dumps.";
+    else if (cause->may_run && (is_stalled || cause->verdict == AP_HANG_stuck_outside))
+        behind = " The dump was written soon after the last call: the job may still have run.";
+    else if (is_stalled)
+        behind = " If the job still ran when the dumps were written, it may just be under way.";
+    *to = 0;
+    fill(text, cause, who, to);
+    if (is_stalled && !cause->names_all && cause->may_lack_members)
+        fill(" These dumps do not tell who is in the group: a rank that waits in another one may be missing.", cause, who,
+             to);
+    append(to, behind, strlen(behind));
 }
 
 static void add_waiting(const struct ap_hang_report *report, const struct ap_hang_cause *cause, struct ap_model *model,
@@ -128,7 +111,7 @@ static void add_cause(const struct ap_hang_report *report, const struct ap_hang_
     struct ap_str site = example == AP_FLIGHT_NONE ? (struct ap_str){ 0 } : entries->site[example];
     char who[AP_RANK_TEXT_BYTES + 8], text[SENTENCE_BYTES];
     ap_add_string(model, to, "verdict", info->id);
-    ap_add_string(model, to, "confidence", ap_hang_confidence_name(cause->confidence));
+    ap_add_string(model, to, "confidence", ap_confidence_names[cause->confidence]);
     ap_add_string(model, to, "what", info->what);
     name_ranks(report, cause, who);
     say(cause, who, text);
@@ -199,7 +182,7 @@ enum ap_status ap_hang_add_causes(const struct ap_hang_report *report, struct ap
         name_ranks(report, &causes->list[0], who);
         say(&causes->list[0], who, text);
         ap_add_string(model, hang, "verdict", ap_hang_infos[causes->list[0].verdict].id);
-        ap_add_string(model, hang, "confidence", ap_hang_confidence_name(causes->list[0].confidence));
+        ap_add_string(model, hang, "confidence", ap_confidence_names[causes->list[0].confidence]);
         ap_add_string(model, hang, "sentence", text);
         ap_add_string(model, hang, "action", ap_hang_infos[causes->list[0].verdict].action);
     }

@@ -48,26 +48,8 @@ struct ap_mcp_server {
     size_t version; /* of versions */
 };
 
-enum ap_status ap_mcp_server_new(const struct ap_mcp_options *options, struct ap_mcp_server **ret_server,
-                                 const char **ret_path, struct ap_error *reterr)
+static void set_up(struct ap_mcp_server *server, const struct ap_mcp_options *options)
 {
-    struct ap_gate gate;
-    *ret_path = NULL;
-    if (!options->root_count || options->root_count > AP_MCP_MAX_ROOTS)
-        return ap_fail(reterr, AP_ERROR_USAGE, "1 to %d directories that the server may read were expected",
-                       AP_MCP_MAX_ROOTS);
-    ap_gate_init(&gate, 0);
-    struct ap_mcp_server *server;
-    AP_TRY(AP_ALLOC_CLEARED(&gate, server, 1, reterr));
-    ap_gate_init(&server->gate, GATE_BYTES);
-    if (options->fail_after > 0)
-        atomic_store(&server->gate.fail_after, options->fail_after - 1);
-    enum ap_status status =
-        ap_mcp_roots_init(&server->roots, &server->gate, options->roots, options->root_count, ret_path, reterr);
-    if (status != AP_OK) {
-        AP_FREE(&gate, server, 1);
-        return status;
-    }
     server->opener = (struct ap_opener){ ap_mcp_roots_open, &server->roots };
     server->common = (struct ap_request){ .opener = &server->opener,
                                           .top_n = 20,
@@ -88,6 +70,29 @@ enum ap_status ap_mcp_server_new(const struct ap_mcp_options *options, struct ap
         server->common.redact_key = options->redact_key;
         server->common.redact_key_bytes = options->redact_key_bytes;
     }
+}
+
+enum ap_status ap_mcp_server_new(const struct ap_mcp_options *options, struct ap_mcp_server **ret_server,
+                                 const char **ret_path, struct ap_error *reterr)
+{
+    struct ap_gate gate;
+    *ret_path = NULL;
+    if (!options->root_count || options->root_count > AP_MCP_MAX_ROOTS)
+        return ap_fail(reterr, AP_ERROR_USAGE, "1 to %d directories that the server may read were expected",
+                       AP_MCP_MAX_ROOTS);
+    ap_gate_init(&gate, 0);
+    struct ap_mcp_server *server;
+    AP_TRY(AP_ALLOC_CLEARED(&gate, server, 1, reterr));
+    ap_gate_init(&server->gate, GATE_BYTES);
+    if (options->fail_after > 0)
+        atomic_store(&server->gate.fail_after, options->fail_after - 1);
+    enum ap_status status =
+        ap_mcp_roots_init(&server->roots, &server->gate, options->roots, options->root_count, ret_path, reterr);
+    if (status != AP_OK) {
+        AP_FREE(&gate, server, 1);
+        return status;
+    }
+    set_up(server, options);
     *ret_server = server;
     return AP_OK;
 }

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "address_space.h"
-#include "chunk_tree.h"
+#include "sim_chunks.h"
 #include "sort.h"
 
 #include "poison.h"
@@ -16,170 +16,7 @@
 #define LARGE_SEGMENT_BYTES (20 * MIB)
 #define OWN_SEGMENT_BYTES (10 * MIB)  /* requests from here on get a segment of their size */
 #define MOST_BYTES ((int64_t)1 << 44) /* of one request, and of all: more is no GPU's */
-#define MOST_POOLS 64u
-#define WORK_PER_ENTRY 32u /* chunks looked at, one by one, while the cache is given up */
-
-struct pool {
-    uint64_t stream, base; /* base: where the pages of the expandable segment begin */
-    int64_t id[2];
-    bool small, apart;
-    uint32_t free_root, unmapped_root;
-    uint32_t first, last; /* chunks of the expandable segment, by address */
-};
-
-/* A segment of a private pool, as the snapshot shows it. */
-struct owned {
-    uint64_t address, end;
-    int64_t id[2];
-};
-
-struct sim {
-    const struct ap_replay *replay;
-    const struct ap_replay_device *of;
-    const struct ap_sim_rules *rules;
-    struct ap_chunk *chunks;
-    size_t chunk_capacity;
-    uint32_t chunk_count, spare; /* spare: chunks given back, linked by behind */
-    uint32_t oldest, youngest;   /* wholly free segments that are not expandable */
-    uint32_t *chunk_of;          /* by lifetime of the device */
-    struct owned *owned;         /* by address */
-    size_t owned_capacity;
-    uint32_t owned_count;
-    struct pool pools[MOST_POOLS];
-    uint32_t pool_count;
-    uint64_t next_address, work;
-    int64_t reserved_bytes;
-    bool gave_up;
-    struct ap_sim_result result;
-};
-
-/* ----------------------------------------------------------------------------------------------------------- chunks */
-
-static enum ap_status new_chunk(struct sim *sim, uint32_t pool, uint64_t address, int64_t bytes, uint32_t *ret_index,
-                                struct ap_error *reterr)
-{
-    uint32_t index = sim->spare;
-    if (index != AP_NO_CHUNK) {
-        sim->spare = sim->chunks[index].behind;
-    } else {
-        index = sim->chunk_count;
-        AP_TRY(AP_RESERVE(sim->replay->gate, sim->chunks, sim->chunk_capacity, (size_t)index + 1, reterr));
-        sim->chunk_count++;
-    }
-    sim->chunks[index] = (struct ap_chunk){
-        .address = address, .bytes = bytes, .before = AP_NO_CHUNK, .behind = AP_NO_CHUNK, .pool = (uint16_t)pool
-    };
-    *ret_index = index;
-    return AP_OK;
-}
-
-static void link_behind(struct sim *sim, uint32_t index, uint32_t fresh)
-{
-    struct ap_chunk *chunk = &sim->chunks[index];
-    sim->chunks[fresh].before = index;
-    sim->chunks[fresh].behind = chunk->behind;
-    sim->chunks[fresh].paged = chunk->paged;
-    if (chunk->behind != AP_NO_CHUNK)
-        sim->chunks[chunk->behind].before = fresh;
-    else if (chunk->paged)
-        sim->pools[chunk->pool].last = fresh;
-    chunk->behind = fresh;
-}
-
-static void drop_chunk(struct sim *sim, uint32_t index)
-{
-    struct ap_chunk *chunk = &sim->chunks[index];
-    if (chunk->before != AP_NO_CHUNK)
-        sim->chunks[chunk->before].behind = chunk->behind;
-    else if (chunk->paged)
-        sim->pools[chunk->pool].first = chunk->behind;
-    if (chunk->behind != AP_NO_CHUNK)
-        sim->chunks[chunk->behind].before = chunk->before;
-    else if (chunk->paged)
-        sim->pools[chunk->pool].last = chunk->before;
-    chunk->behind = sim->spare;
-    sim->spare = index;
-}
-
-static uint32_t *tree_of(struct sim *sim, const struct ap_chunk *chunk)
-{
-    struct pool *pool = &sim->pools[chunk->pool];
-    return chunk->state == AP_CHUNK_UNMAPPED ? &pool->unmapped_root : &pool->free_root;
-}
-
-static void remember_cached(struct sim *sim, uint32_t index)
-{
-    struct ap_chunk *chunk = &sim->chunks[index];
-    chunk->cached = true;
-    chunk->older = sim->youngest;
-    chunk->younger = AP_NO_CHUNK;
-    if (sim->youngest != AP_NO_CHUNK)
-        sim->chunks[sim->youngest].younger = index;
-    else
-        sim->oldest = index;
-    sim->youngest = index;
-}
-
-static void forget_cached(struct sim *sim, uint32_t index)
-{
-    struct ap_chunk *chunk = &sim->chunks[index];
-    chunk->cached = false;
-    if (chunk->older != AP_NO_CHUNK)
-        sim->chunks[chunk->older].younger = chunk->younger;
-    else
-        sim->oldest = chunk->younger;
-    if (chunk->younger != AP_NO_CHUNK)
-        sim->chunks[chunk->younger].older = chunk->older;
-    else
-        sim->youngest = chunk->older;
-}
-
-/* Into the tree of its state. */
-static void file_chunk(struct sim *sim, uint32_t index)
-{
-    struct ap_chunk *chunk = &sim->chunks[index];
-    ap_chunk_tree_insert(&sim->replay->gate->hash_key, sim->chunks, tree_of(sim, chunk), index);
-    if (chunk->state == AP_CHUNK_FREE && !chunk->paged && chunk->before == AP_NO_CHUNK && chunk->behind == AP_NO_CHUNK)
-        remember_cached(sim, index);
-}
-
-static void unfile_chunk(struct sim *sim, uint32_t index)
-{
-    ap_chunk_tree_remove(&sim->replay->gate->hash_key, sim->chunks, tree_of(sim, &sim->chunks[index]), index);
-    if (sim->chunks[index].cached)
-        forget_cached(sim, index);
-}
-
-/* A chunk that is in no tree takes in its neighbors of the same state, and is filed. */
-static void settle(struct sim *sim, uint32_t index, uint32_t *ret_index)
-{
-    uint32_t behind = sim->chunks[index].behind, before = sim->chunks[index].before;
-    if (behind != AP_NO_CHUNK && sim->chunks[behind].state == sim->chunks[index].state) {
-        unfile_chunk(sim, behind);
-        sim->chunks[index].bytes += sim->chunks[behind].bytes;
-        drop_chunk(sim, behind);
-    }
-    if (before != AP_NO_CHUNK && sim->chunks[before].state == sim->chunks[index].state) {
-        unfile_chunk(sim, before);
-        sim->chunks[before].bytes += sim->chunks[index].bytes;
-        drop_chunk(sim, index);
-        index = before;
-    }
-    file_chunk(sim, index);
-    *ret_index = index;
-}
-
-/* The chunk keeps @bytes; the rest becomes a chunk of state @rest_state that is in no tree. */
-static enum ap_status cut(struct sim *sim, uint32_t index, int64_t bytes, enum ap_chunk_state rest_state, uint32_t *ret_rest,
-                          struct ap_error *reterr)
-{
-    const struct ap_chunk chunk = sim->chunks[index];
-    AP_TRY(new_chunk(sim, chunk.pool, chunk.address + (uint64_t)bytes, chunk.bytes - bytes, ret_rest, reterr));
-    link_behind(sim, index, *ret_rest);
-    sim->chunks[*ret_rest].state = (uint8_t)rest_state;
-    sim->chunks[index].bytes = bytes;
-    return AP_OK;
-}
+#define WORK_PER_ENTRY 32u            /* chunks looked at, one by one, while the cache is given up */
 
 /* --------------------------------------------------------------------------------------------------- rules of the allocator
  */
@@ -206,7 +43,7 @@ static int64_t segment_bytes(int64_t bytes)
     return bytes < OWN_SEGMENT_BYTES ? LARGE_SEGMENT_BYTES : round_up(bytes, SMALL_SEGMENT_BYTES);
 }
 
-static int64_t page_bytes(const struct pool *pool)
+static int64_t page_bytes(const struct ap_sim_pool *pool)
 {
     return pool->small ? SMALL_SEGMENT_BYTES : LARGE_SEGMENT_BYTES;
 }
@@ -216,14 +53,14 @@ static bool is_oversize(const struct ap_sim_rules *rules, int64_t bytes)
     return rules->max_split_bytes >= 0 && bytes >= rules->max_split_bytes;
 }
 
-static bool splits(const struct sim *sim, const struct pool *pool, int64_t bytes, int64_t rest_bytes)
+static bool splits(const struct ap_sim *sim, const struct ap_sim_pool *pool, int64_t bytes, int64_t rest_bytes)
 {
     if (pool->small || sim->rules->expandable)
         return rest_bytes >= ROUNDING_BYTES;
     return !is_oversize(sim->rules, bytes) && rest_bytes > SMALL_BYTES;
 }
 
-static uint32_t find_free(const struct sim *sim, const struct pool *pool, int64_t bytes)
+static uint32_t find_free(const struct ap_sim *sim, const struct ap_sim_pool *pool, int64_t bytes)
 {
     uint32_t index = ap_chunk_tree_find(sim->chunks, pool->free_root, bytes);
     if (index == AP_NO_CHUNK || pool->small)
@@ -236,7 +73,7 @@ static uint32_t find_free(const struct sim *sim, const struct pool *pool, int64_
 /* --------------------------------------------------------------------------------------------------------- giving memory
  * back */
 
-static bool too_much_work(struct sim *sim)
+static bool too_much_work(struct ap_sim *sim)
 {
     if (sim->work == 0)
         sim->gave_up = true;
@@ -245,15 +82,15 @@ static bool too_much_work(struct sim *sim)
     return sim->gave_up;
 }
 
-static void release_segment(struct sim *sim, uint32_t index)
+static void release_segment(struct ap_sim *sim, uint32_t index)
 {
-    unfile_chunk(sim, index);
+    ap_sim_unfile(sim, index);
     sim->reserved_bytes -= sim->chunks[index].bytes;
-    drop_chunk(sim, index);
+    ap_sim_drop_chunk(sim, index);
 }
 
 /* The oldest wholly free segments, until @bytes are given back. */
-static void release_oldest(struct sim *sim, int64_t bytes, bool large_only)
+static void release_oldest(struct ap_sim *sim, int64_t bytes, bool large_only)
 {
     int64_t target = sim->reserved_bytes - bytes;
     for (uint32_t index = sim->oldest; index != AP_NO_CHUNK && sim->reserved_bytes > target && !too_much_work(sim);) {
@@ -265,48 +102,48 @@ static void release_oldest(struct sim *sim, int64_t bytes, bool large_only)
 }
 
 /* Whole pages of a free chunk are unmapped; *@ret_next is the chunk to go on with. */
-static enum ap_status unmap_pages(struct sim *sim, uint32_t index, uint32_t *ret_next, struct ap_error *reterr)
+static enum ap_status unmap_pages(struct ap_sim *sim, uint32_t index, uint32_t *ret_next, struct ap_error *reterr)
 {
     const struct ap_chunk chunk = sim->chunks[index];
-    struct pool *pool = &sim->pools[chunk.pool];
+    struct ap_sim_pool *pool = &sim->pools[chunk.pool];
     int64_t page = page_bytes(pool), begin = (int64_t)(chunk.address - pool->base), end = begin + chunk.bytes;
     int64_t from = round_up(begin, page), to = end / page * page;
     uint32_t rest;
     *ret_next = chunk.behind;
     if (from >= to)
         return AP_OK;
-    unfile_chunk(sim, index);
+    ap_sim_unfile(sim, index);
     if (to < end) {
-        AP_TRY(cut(sim, index, to - begin, AP_CHUNK_FREE, &rest, reterr));
-        file_chunk(sim, rest);
+        AP_TRY(ap_sim_cut(sim, index, to - begin, AP_CHUNK_FREE, &rest, reterr));
+        ap_sim_file(sim, rest);
     }
     if (from > begin) {
-        AP_TRY(cut(sim, index, from - begin, AP_CHUNK_UNMAPPED, &rest, reterr));
-        file_chunk(sim, index);
+        AP_TRY(ap_sim_cut(sim, index, from - begin, AP_CHUNK_UNMAPPED, &rest, reterr));
+        ap_sim_file(sim, index);
         index = rest;
     }
     sim->chunks[index].state = AP_CHUNK_UNMAPPED;
     sim->reserved_bytes -= to - from;
-    settle(sim, index, &index);
+    ap_sim_settle(sim, index, &index);
     *ret_next = sim->chunks[index].behind; /* what was behind it may have been taken in */
     return AP_OK;
 }
 
 /* Nothing mapped is behind the last chunk. */
-static void trim_row(struct sim *sim, struct pool *pool)
+static void trim_row(struct ap_sim *sim, struct ap_sim_pool *pool)
 {
     uint32_t last = pool->last;
     if (last == AP_NO_CHUNK || sim->chunks[last].state != AP_CHUNK_UNMAPPED)
         return;
-    unfile_chunk(sim, last);
-    drop_chunk(sim, last);
+    ap_sim_unfile(sim, last);
+    ap_sim_drop_chunk(sim, last);
 }
 
-static enum ap_status give_up_cache(struct sim *sim, struct ap_error *reterr)
+static enum ap_status give_up_cache(struct ap_sim *sim, struct ap_error *reterr)
 {
     release_oldest(sim, INT64_MAX / 2, false);
     for (uint32_t i = 0; i < sim->pool_count; i++) {
-        struct pool *pool = &sim->pools[i];
+        struct ap_sim_pool *pool = &sim->pools[i];
         for (uint32_t index = pool->first, next; index != AP_NO_CHUNK && !too_much_work(sim); index = next) {
             next = sim->chunks[index].behind;
             if (sim->chunks[index].state == AP_CHUNK_FREE)
@@ -319,20 +156,20 @@ static enum ap_status give_up_cache(struct sim *sim, struct ap_error *reterr)
 
 /* ------------------------------------------------------------------------------------------------------- taking memory */
 
-static void add_reserved(struct sim *sim, int64_t bytes)
+static void add_reserved(struct ap_sim *sim, int64_t bytes)
 {
     sim->reserved_bytes += bytes; /* both are bounded by MOST_BYTES */
     sim->gave_up = sim->gave_up || sim->reserved_bytes > MOST_BYTES;
     sim->result.segment_allocs++;
 }
 
-static bool is_paged(const struct sim *sim, const struct pool *pool)
+static bool is_paged(const struct ap_sim *sim, const struct ap_sim_pool *pool)
 {
     return sim->rules->expandable && pool->id[0] == 0 && pool->id[1] == 0;
 }
 
 /* What a new piece of memory for @bytes takes from the device. */
-static int64_t needed_bytes(const struct sim *sim, const struct pool *pool, int64_t bytes)
+static int64_t needed_bytes(const struct ap_sim *sim, const struct ap_sim_pool *pool, int64_t bytes)
 {
     if (!is_paged(sim, pool))
         return segment_bytes(bytes);
@@ -344,40 +181,41 @@ static int64_t needed_bytes(const struct sim *sim, const struct pool *pool, int6
     return round_up(bytes - sim->chunks[last].bytes, page_bytes(pool));
 }
 
-static enum ap_status map_hole(struct sim *sim, uint32_t hole, int64_t bytes, uint32_t *ret_index, struct ap_error *reterr)
+static enum ap_status map_hole(struct ap_sim *sim, uint32_t hole, int64_t bytes, uint32_t *ret_index,
+                               struct ap_error *reterr)
 {
     uint32_t rest;
-    unfile_chunk(sim, hole);
+    ap_sim_unfile(sim, hole);
     if (sim->chunks[hole].bytes > bytes) {
-        AP_TRY(cut(sim, hole, bytes, AP_CHUNK_UNMAPPED, &rest, reterr));
-        file_chunk(sim, rest);
+        AP_TRY(ap_sim_cut(sim, hole, bytes, AP_CHUNK_UNMAPPED, &rest, reterr));
+        ap_sim_file(sim, rest);
     }
     sim->chunks[hole].state = AP_CHUNK_FREE;
-    settle(sim, hole, ret_index);
+    ap_sim_settle(sim, hole, ret_index);
     return AP_OK;
 }
 
-static enum ap_status map_behind(struct sim *sim, uint32_t pool_index, int64_t bytes, uint32_t *ret_index,
+static enum ap_status map_behind(struct ap_sim *sim, uint32_t pool_index, int64_t bytes, uint32_t *ret_index,
                                  struct ap_error *reterr)
 {
-    struct pool *pool = &sim->pools[pool_index];
+    struct ap_sim_pool *pool = &sim->pools[pool_index];
     uint32_t last = pool->last, fresh;
     uint64_t address = last == AP_NO_CHUNK ? pool->base : sim->chunks[last].address + (uint64_t)sim->chunks[last].bytes;
-    AP_TRY(new_chunk(sim, pool_index, address, bytes, &fresh, reterr));
+    AP_TRY(ap_sim_new_chunk(sim, pool_index, address, bytes, &fresh, reterr));
     sim->chunks[fresh].paged = true;
     sim->chunks[fresh].state = AP_CHUNK_FREE;
     if (last != AP_NO_CHUNK)
-        link_behind(sim, last, fresh);
+        ap_sim_link_behind(sim, last, fresh);
     else
         pool->first = pool->last = fresh;
-    settle(sim, fresh, ret_index);
+    ap_sim_settle(sim, fresh, ret_index);
     return AP_OK;
 }
 
-static enum ap_status reserve_more(struct sim *sim, uint32_t pool_index, int64_t bytes, int64_t needed, uint32_t *ret_index,
-                                   struct ap_error *reterr)
+static enum ap_status reserve_more(struct ap_sim *sim, uint32_t pool_index, int64_t bytes, int64_t needed,
+                                   uint32_t *ret_index, struct ap_error *reterr)
 {
-    struct pool *pool = &sim->pools[pool_index];
+    struct ap_sim_pool *pool = &sim->pools[pool_index];
     add_reserved(sim, needed);
     if (is_paged(sim, pool)) {
         int64_t pages = round_up(bytes, page_bytes(pool));
@@ -386,19 +224,20 @@ static enum ap_status reserve_more(struct sim *sim, uint32_t pool_index, int64_t
             return map_hole(sim, hole, pages, ret_index, reterr);
         return map_behind(sim, pool_index, needed, ret_index, reterr);
     }
-    AP_TRY(new_chunk(sim, pool_index, sim->next_address, needed, ret_index, reterr));
+    AP_TRY(ap_sim_new_chunk(sim, pool_index, sim->next_address, needed, ret_index, reterr));
     sim->next_address += (uint64_t)needed;
     sim->gave_up = sim->gave_up || sim->next_address > (uint64_t)INT64_MAX;
     sim->chunks[*ret_index].state = AP_CHUNK_FREE;
-    file_chunk(sim, *ret_index);
+    ap_sim_file(sim, *ret_index);
     return AP_OK;
 }
 
 /* No free chunk serves: collect, ask the device, give up the cache where it is full. */
-static enum ap_status miss(struct sim *sim, uint32_t pool_index, int64_t bytes, uint32_t *ret_index, struct ap_error *reterr)
+static enum ap_status miss(struct ap_sim *sim, uint32_t pool_index, int64_t bytes, uint32_t *ret_index,
+                           struct ap_error *reterr)
 {
     const struct ap_sim_rules *rules = sim->rules;
-    const struct pool *pool = &sim->pools[pool_index];
+    const struct ap_sim_pool *pool = &sim->pools[pool_index];
     double goal = rules->gc_threshold_ratio * (double)rules->capacity_bytes;
     if (goal > 0 && (double)sim->reserved_bytes > goal)
         release_oldest(sim, sim->reserved_bytes - (int64_t)goal, true);
@@ -411,16 +250,17 @@ static enum ap_status miss(struct sim *sim, uint32_t pool_index, int64_t bytes, 
     return reserve_more(sim, pool_index, bytes, needed, ret_index, reterr);
 }
 
-static enum ap_status take(struct sim *sim, uint32_t pool_index, int64_t bytes, uint32_t *ret_index, struct ap_error *reterr)
+static enum ap_status take(struct ap_sim *sim, uint32_t pool_index, int64_t bytes, uint32_t *ret_index,
+                           struct ap_error *reterr)
 {
-    const struct pool *pool = &sim->pools[pool_index];
+    const struct ap_sim_pool *pool = &sim->pools[pool_index];
     uint32_t index = find_free(sim, pool, bytes), rest;
     if (index == AP_NO_CHUNK)
         AP_TRY(miss(sim, pool_index, bytes, &index, reterr));
-    unfile_chunk(sim, index);
+    ap_sim_unfile(sim, index);
     if (splits(sim, pool, bytes, sim->chunks[index].bytes - bytes)) {
-        AP_TRY(cut(sim, index, bytes, AP_CHUNK_FREE, &rest, reterr));
-        file_chunk(sim, rest);
+        AP_TRY(ap_sim_cut(sim, index, bytes, AP_CHUNK_FREE, &rest, reterr));
+        ap_sim_file(sim, rest);
     }
     sim->chunks[index].state = AP_CHUNK_USED;
     *ret_index = index;
@@ -429,19 +269,19 @@ static enum ap_status take(struct sim *sim, uint32_t pool_index, int64_t bytes, 
 
 /* ------------------------------------------------------------------------------------------------------- the history */
 
-static uint32_t pool_of(struct sim *sim, uint64_t stream, const int64_t id[2], bool small, bool apart)
+static uint32_t pool_of(struct ap_sim *sim, uint64_t stream, const int64_t id[2], bool small, bool apart)
 {
     for (uint32_t i = 0; i < sim->pool_count; i++) {
-        const struct pool *pool = &sim->pools[i];
+        const struct ap_sim_pool *pool = &sim->pools[i];
         if (pool->stream == stream && pool->id[0] == id[0] && pool->id[1] == id[1] && pool->small == small &&
             pool->apart == apart)
             return i;
     }
-    if (sim->pool_count == MOST_POOLS) {
+    if (sim->pool_count == AP_SIM_MOST_POOLS) {
         sim->gave_up = true;
         return 0;
     }
-    sim->pools[sim->pool_count] = (struct pool){
+    sim->pools[sim->pool_count] = (struct ap_sim_pool){
         .stream = stream,
         .base = (uint64_t)(sim->pool_count + 1) << 50,
         .id = { id[0], id[1] },
@@ -455,7 +295,7 @@ static uint32_t pool_of(struct sim *sim, uint64_t stream, const int64_t id[2], b
     return sim->pool_count++;
 }
 
-static bool lives_long(const struct sim *sim, const struct ap_lifetime *lifetime)
+static bool lives_long(const struct ap_sim *sim, const struct ap_lifetime *lifetime)
 {
     uint32_t end = lifetime->free_requested != AP_NO_ENTRY ? lifetime->free_requested : lifetime->free_completed;
     uint32_t begin = lifetime->alloc == AP_NO_ENTRY ? sim->of->first_entry : lifetime->alloc;
@@ -464,7 +304,7 @@ static bool lives_long(const struct sim *sim, const struct ap_lifetime *lifetime
 
 /* Histories hardly tell the pool of what was freed; but what lay in a segment that is a private pool's at the end was that
  * pool's, which keeps its segments as long as its graph lives. */
-static const int64_t *pool_id_of(const struct sim *sim, const struct ap_allocation *allocation)
+static const int64_t *pool_id_of(const struct ap_sim *sim, const struct ap_allocation *allocation)
 {
     size_t low = 0;
     AP_BISECT(low, sim->owned_count, at, sim->owned[at].end <= allocation->address);
@@ -472,7 +312,7 @@ static const int64_t *pool_id_of(const struct sim *sim, const struct ap_allocati
     return inside && allocation->has_address && !allocation->has_pool ? sim->owned[low].id : allocation->pool;
 }
 
-static enum ap_status allocate(struct sim *sim, uint32_t lifetime, struct ap_error *reterr)
+static enum ap_status allocate(struct ap_sim *sim, uint32_t lifetime, struct ap_error *reterr)
 {
     struct ap_allocation allocation;
     ap_replay_allocation(sim->replay, lifetime, &allocation);
@@ -489,13 +329,13 @@ static enum ap_status allocate(struct sim *sim, uint32_t lifetime, struct ap_err
     return take(sim, pool, bytes, &sim->chunk_of[lifetime - sim->of->first_lifetime], reterr);
 }
 
-static void release(struct sim *sim, uint32_t lifetime)
+static void release(struct ap_sim *sim, uint32_t lifetime)
 {
     uint32_t *chunk = &sim->chunk_of[lifetime - sim->of->first_lifetime], index;
     if (*chunk == AP_NO_CHUNK)
         return;
     sim->chunks[*chunk].state = AP_CHUNK_FREE;
-    settle(sim, *chunk, &index);
+    ap_sim_settle(sim, *chunk, &index);
     *chunk = AP_NO_CHUNK;
 }
 
@@ -507,7 +347,7 @@ static uint32_t end_of(const struct ap_replay *replay, const struct ap_lifetime 
 }
 
 /* Would the request have passed? */
-static enum ap_status try_request(struct sim *sim, uint32_t entry, struct ap_error *reterr)
+static enum ap_status try_request(struct ap_sim *sim, uint32_t entry, struct ap_error *reterr)
 {
     const struct ap_snapshot *snapshot = sim->replay->snapshot;
     const struct ap_origin *origin = &snapshot->origins[snapshot->actions.origin[entry]];
@@ -517,7 +357,7 @@ static enum ap_status try_request(struct sim *sim, uint32_t entry, struct ap_err
         return AP_OK;
     int64_t bytes = rounded(sim->rules, wanted);
     uint32_t pool_index = pool_of(sim, origin->stream, origin->pool, bytes <= SMALL_BYTES, false);
-    const struct pool *pool = &sim->pools[pool_index];
+    const struct ap_sim_pool *pool = &sim->pools[pool_index];
     if (sim->gave_up)
         return AP_OK;
     bool passes = find_free(sim, pool, bytes) != AP_NO_CHUNK;
@@ -529,7 +369,7 @@ static enum ap_status try_request(struct sim *sim, uint32_t entry, struct ap_err
     return AP_OK;
 }
 
-static enum ap_status follow_burst(struct sim *sim, const struct ap_burst *burst, struct ap_error *reterr)
+static enum ap_status follow_burst(struct ap_sim *sim, const struct ap_burst *burst, struct ap_error *reterr)
 {
     if (burst->cause == AP_BURST_EMPTY_CACHE || (burst->cause == AP_BURST_RETRY && sim->rules->repeat_retries))
         return give_up_cache(sim, reterr);
@@ -538,7 +378,7 @@ static enum ap_status follow_burst(struct sim *sim, const struct ap_burst *burst
     return AP_OK;
 }
 
-static enum ap_status follow_entry(struct sim *sim, uint32_t entry, struct ap_error *reterr)
+static enum ap_status follow_entry(struct ap_sim *sim, uint32_t entry, struct ap_error *reterr)
 {
     uint32_t name = sim->replay->snapshot->actions.name[entry].id, lifetime = sim->replay->lifetime_of[entry];
     if (name == AP_ACTION_OOM)
@@ -552,13 +392,13 @@ static enum ap_status follow_entry(struct sim *sim, uint32_t entry, struct ap_er
     return AP_OK;
 }
 
-static void note_peak(struct sim *sim)
+static void note_peak(struct ap_sim *sim)
 {
     if (sim->reserved_bytes > sim->result.peak_reserved_bytes)
         sim->result.peak_reserved_bytes = sim->reserved_bytes;
 }
 
-static enum ap_status follow_with(struct sim *sim, struct ap_bursts *bursts, struct ap_error *reterr)
+static enum ap_status follow_with(struct ap_sim *sim, struct ap_bursts *bursts, struct ap_error *reterr)
 {
     struct ap_burst burst;
     bool more = ap_bursts_next(bursts, &burst);
@@ -573,7 +413,7 @@ static enum ap_status follow_with(struct sim *sim, struct ap_bursts *bursts, str
     return AP_OK;
 }
 
-static enum ap_status follow(struct sim *sim, uint32_t device, struct ap_error *reterr)
+static enum ap_status follow(struct ap_sim *sim, uint32_t device, struct ap_error *reterr)
 {
     struct ap_bursts bursts;
     AP_TRY(ap_bursts_init(&bursts, sim->replay, device, reterr));
@@ -585,29 +425,29 @@ static enum ap_status follow(struct sim *sim, uint32_t device, struct ap_error *
 /* ------------------------------------------------------------------------------------------------------- how it begins */
 
 /* One stretch of a segment as it was. */
-static enum ap_status lay(struct sim *sim, uint32_t pool_index, uint64_t from, uint64_t to, enum ap_chunk_state state,
+static enum ap_status lay(struct ap_sim *sim, uint32_t pool_index, uint64_t from, uint64_t to, enum ap_chunk_state state,
                           uint32_t *last, bool paged, struct ap_error *reterr)
 {
     uint32_t index;
     if (from >= to)
         return AP_OK;
     int64_t bytes = to - from > (uint64_t)MOST_BYTES ? MOST_BYTES : (int64_t)(to - from);
-    AP_TRY(new_chunk(sim, pool_index, from, bytes, &index, reterr));
+    AP_TRY(ap_sim_new_chunk(sim, pool_index, from, bytes, &index, reterr));
     sim->chunks[index].paged = paged;
     sim->chunks[index].state = (uint8_t)state;
     if (*last != AP_NO_CHUNK)
-        link_behind(sim, *last, index);
+        ap_sim_link_behind(sim, *last, index);
     else if (paged)
         sim->pools[pool_index].first = sim->pools[pool_index].last = index;
     *last = index;
     return AP_OK;
 }
 
-static enum ap_status lay_segment(struct sim *sim, const struct ap_space *space, const struct ap_space_segment *segment,
+static enum ap_status lay_segment(struct ap_sim *sim, const struct ap_space *space, const struct ap_space_segment *segment,
                                   struct ap_error *reterr)
 {
     uint32_t pool_index = pool_of(sim, segment->stream, segment->pool, segment->small, false), last = AP_NO_CHUNK;
-    struct pool *pool = &sim->pools[pool_index];
+    struct ap_sim_pool *pool = &sim->pools[pool_index];
     uint64_t at = segment->address;
     bool paged = segment->expandable && is_paged(sim, pool);
     if (sim->gave_up || segment->end - segment->address > (uint64_t)MOST_BYTES) {
@@ -633,24 +473,24 @@ static enum ap_status lay_segment(struct sim *sim, const struct ap_space *space,
     return AP_OK;
 }
 
-static enum ap_status lay_space(struct sim *sim, const struct ap_space *space, struct ap_error *reterr)
+static enum ap_status lay_space(struct ap_sim *sim, const struct ap_space *space, struct ap_error *reterr)
 {
     for (uint32_t i = 0; i < space->segment_count && !sim->gave_up; i++)
         AP_TRY(lay_segment(sim, space, &space->segments[i], reterr));
     for (uint32_t i = 0; i < sim->chunk_count && !sim->gave_up; i++)
         if (sim->chunks[i].state != AP_CHUNK_USED)
-            file_chunk(sim, i);
+            ap_sim_file(sim, i);
     return AP_OK;
 }
 
-static enum ap_status pack_space(struct sim *sim, const struct ap_space *space, struct ap_error *reterr)
+static enum ap_status pack_space(struct ap_sim *sim, const struct ap_space *space, struct ap_error *reterr)
 {
     for (uint32_t i = 0; i < space->used_count && !sim->gave_up; i++)
         AP_TRY(allocate(sim, space->used[i].lifetime, reterr));
     return AP_OK;
 }
 
-static enum ap_status note_owned(struct sim *sim, uint32_t device, struct ap_error *reterr)
+static enum ap_status note_owned(struct ap_sim *sim, uint32_t device, struct ap_error *reterr)
 {
     struct ap_space space;
     AP_TRY(ap_space_at(sim->replay, device, sim->of->entry_count, &space, reterr));
@@ -660,13 +500,13 @@ static enum ap_status note_owned(struct sim *sim, uint32_t device, struct ap_err
         const struct ap_space_segment *segment = &space.segments[i];
         if (segment->pool[0] || segment->pool[1])
             sim->owned[sim->owned_count++] =
-                (struct owned){ segment->address, segment->end, { segment->pool[0], segment->pool[1] } };
+                (struct ap_sim_owned){ segment->address, segment->end, { segment->pool[0], segment->pool[1] } };
     }
     ap_space_release(&space);
     return status;
 }
 
-static enum ap_status begin(struct sim *sim, uint32_t device, struct ap_error *reterr)
+static enum ap_status begin(struct ap_sim *sim, uint32_t device, struct ap_error *reterr)
 {
     struct ap_space space;
     AP_TRY(ap_space_at(sim->replay, device, 0, &space, reterr));
@@ -687,14 +527,14 @@ enum ap_status ap_sim_run(const struct ap_replay *replay, uint32_t device, const
                           struct ap_sim_result *ret_result, struct ap_error *reterr)
 {
     const struct ap_replay_device *of = &replay->devices[device];
-    struct sim sim = { .replay = replay,
-                       .of = of,
-                       .rules = rules,
-                       .spare = AP_NO_CHUNK,
-                       .oldest = AP_NO_CHUNK,
-                       .youngest = AP_NO_CHUNK,
-                       .next_address = UINT64_C(1) << 40,
-                       .work = (uint64_t)of->entry_count * WORK_PER_ENTRY + 100000 };
+    struct ap_sim sim = { .replay = replay,
+                          .of = of,
+                          .rules = rules,
+                          .spare = AP_NO_CHUNK,
+                          .oldest = AP_NO_CHUNK,
+                          .youngest = AP_NO_CHUNK,
+                          .next_address = UINT64_C(1) << 40,
+                          .work = (uint64_t)of->entry_count * WORK_PER_ENTRY + 100000 };
     AP_TRY(AP_ALLOC(replay->gate, sim.chunk_of, (size_t)of->lifetime_count + 1, reterr));
     memset(sim.chunk_of, 0xff, ((size_t)of->lifetime_count + 1) * sizeof(sim.chunk_of[0])); /* AP_NO_CHUNK */
     enum ap_status status = note_owned(&sim, device, reterr);

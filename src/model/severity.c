@@ -11,6 +11,8 @@ const char *const ap_severity_names[AP_SEVERITY_COUNT_] = {
 #undef AP_SEVERITY
 };
 
+const char *const ap_confidence_names[3] = { "low", "medium", "high" };
+
 int ap_severity_rank(struct ap_text severity)
 {
     for (int i = 0; i < AP_SEVERITY_COUNT_; i++)

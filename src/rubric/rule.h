@@ -58,10 +58,6 @@ bool ap_comparison_limit(const struct ap_comparison *comparison, const struct ap
 
 /* ---- rules ---- */
 
-enum ap_confidence { AP_CONFIDENCE_low, AP_CONFIDENCE_medium, AP_CONFIDENCE_high };
-
-extern const char *const ap_confidence_names[3];
-
 /** What a finding is about. */
 enum ap_domain {
 #define AP_DOMAIN(name) AP_DOMAIN_##name,

@@ -6,8 +6,6 @@
 
 #include "poison.h"
 
-const char *const ap_confidence_names[3] = { "low", "medium", "high" };
-
 struct block {
     struct ap_rubric *rubric;
     struct ap_rule *rule;

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Jobs for what programs do in their loops though another way of writing would save it (src/names/habits.def): a part of the
-jobs that pytorch_cpu.py records. Each is a function of `planted` that returns a function which does one step."""
+"""Jobs for what programs do in their loops though another way of writing would save it (src/names/classes/habits.def): a
+part of the jobs that pytorch_cpu.py records. Each is a function of `planted` that returns a function which does one step."""
 import copy
 import io
 import json

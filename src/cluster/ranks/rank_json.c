@@ -172,7 +172,13 @@ static void begin_list(struct writer *writer, const char *key)
     ap_out_format(writer->out, ",\n \"%s\":[", key);
 }
 
-static void write_rank(struct writer *writer, const struct ap_rank_summary *from)
+static void write_row_of_list(struct ap_out *out, const struct row *row, size_t at)
+{
+    ap_out_string(out, at ? ",\n  " : "");
+    write_values(out, row);
+}
+
+static void write_head(struct writer *writer, const struct ap_rank_summary *from)
 {
     struct ap_rank_summary rank = *from;
     struct row row = { .out = true };
@@ -189,34 +195,37 @@ static void write_rank(struct writer *writer, const struct ap_rank_summary *from
     carry(&row, &rank.out_of_memory_count);
     ap_out_string(writer->out, ",\n \"spent\":");
     write_values(writer->out, &row);
+}
+
+static void write_rank(struct writer *writer, const struct ap_rank_summary *rank)
+{
+    struct row row;
+    write_head(writer, rank);
     begin_list(writer, "steps");
-    for (size_t i = 0; i < rank.step_count; i++) {
-        struct ap_rank_step step = rank.steps[i];
+    for (size_t i = 0; i < rank->step_count; i++) {
+        struct ap_rank_step step = rank->steps[i];
         row = (struct row){ .out = true };
         carry_step(&row, &step);
-        ap_out_string(writer->out, i ? ",\n  " : "");
-        write_values(writer->out, &row);
+        write_row_of_list(writer->out, &row, i);
     }
     ap_out_char(writer->out, ']');
     begin_list(writer, "collectives");
-    for (size_t i = 0; i < rank.collective_count; i++) {
-        struct ap_rank_collective collective = rank.collectives[i];
+    for (size_t i = 0; i < rank->collective_count; i++) {
+        struct ap_rank_collective collective = rank->collectives[i];
         mention(writer, &collective.group);
         mention(writer, &collective.frame);
         row = (struct row){ .out = true };
         carry_collective(&row, &collective);
-        ap_out_string(writer->out, i ? ",\n  " : "");
-        write_values(writer->out, &row);
+        write_row_of_list(writer->out, &row, i);
     }
     ap_out_char(writer->out, ']');
     begin_list(writer, "calls");
-    for (size_t i = 0; i < rank.call_count; i++) {
-        struct ap_rank_call call = rank.calls[i];
+    for (size_t i = 0; i < rank->call_count; i++) {
+        struct ap_rank_call call = rank->calls[i];
         mention(writer, &call.name);
         row = (struct row){ .out = true };
         carry_call(&row, &call);
-        ap_out_string(writer->out, i ? ",\n  " : "");
-        write_values(writer->out, &row);
+        write_row_of_list(writer->out, &row, i);
     }
     ap_out_string(writer->out, "]}");
 }

@@ -224,6 +224,16 @@ struct split {
     struct sums sums;
 };
 
+enum { HTOD, DTOH, DTOD, PAGEABLE, PINNED, SPLITS };
+
+static const struct split no_splits[SPLITS] = {
+    [HTOD] = { "HtoD", "htod_count", "htod_bytes", "htod_dur_us", { 0 } },
+    [DTOH] = { "DtoH", "dtoh_count", "dtoh_bytes", "dtoh_dur_us", { 0 } },
+    [DTOD] = { "DtoD", "dtod_count", "dtod_bytes", "dtod_dur_us", { 0 } },
+    [PAGEABLE] = { "pageable", "pageable_count", "pageable_bytes", "pageable_dur_us", { 0 } },
+    [PINNED] = { "pinned", "pinned_count", "pinned_bytes", "pinned_dur_us", { 0 } },
+};
+
 static void split_add(struct ap_gpu_work *work, struct split *splits, size_t split_count, const char *meaning,
                       const struct sums *sums)
 {
@@ -266,22 +276,10 @@ static enum ap_status find_pageable_idle(struct ap_gpu_work *work, int64_t *ret_
 static void add_totals(struct ap_gpu_work *work, const struct ap_name_sums *names, const struct sums *sums,
                        int64_t pageable_idle_ns, struct ap_model *model, struct ap_value *gpu)
 {
-    enum { HTOD, DTOH, DTOD, PAGEABLE, PINNED, SPLITS };
-    struct split splits[SPLITS] = {
-        [HTOD] = { .meaning = "HtoD", .count_key = "htod_count", .bytes_key = "htod_bytes", .time_key = "htod_dur_us" },
-        [DTOH] = { .meaning = "DtoH", .count_key = "dtoh_count", .bytes_key = "dtoh_bytes", .time_key = "dtoh_dur_us" },
-        [DTOD] = { .meaning = "DtoD", .count_key = "dtod_count", .bytes_key = "dtod_bytes", .time_key = "dtod_dur_us" },
-        [PAGEABLE] = { .meaning = "pageable",
-                       .count_key = "pageable_count",
-                       .bytes_key = "pageable_bytes",
-                       .time_key = "pageable_dur_us" },
-        [PINNED] = { .meaning = "pinned",
-                     .count_key = "pinned_count",
-                     .bytes_key = "pinned_bytes",
-                     .time_key = "pinned_dur_us" },
-    };
+    struct split splits[SPLITS];
     struct sums all = { .count = 0 };
     bool is_told = true; /* what memory of the host it was */
+    memcpy(splits, no_splits, sizeof(splits));
     for (size_t i = 0; i < names->count; i++) {
         struct ap_text name = ap_trace_text(work->context->trace, names->sums[i].name);
         sums_add(work, &all, &sums[i]);

@@ -475,6 +475,25 @@ static void put_file(struct ap_snapshot_part *pass, struct ap_value *memory)
     ap_add_bytes(pass->model, memory, "bytes_read", (int64_t)snapshot->bytes_read);
 }
 
+static enum ap_status put_parts(struct ap_snapshot_part *pass, struct ap_value *memory, const struct ap_memory_state *state,
+                                struct ap_error *reterr)
+{
+    ap_memory_put_parts(pass, ap_add_object(pass->model, memory, "totals"), state);
+    AP_TRY(ap_memory_put_pools(pass, memory, reterr));
+    AP_TRY(ap_memory_put_segments(pass, memory, reterr));
+    AP_TRY(ap_memory_put_map(pass, memory, reterr));
+    ap_memory_put_replay(pass, memory);
+    AP_TRY(ap_memory_put_ooms(pass, memory, reterr));
+    AP_TRY(ap_memory_put_owners(pass, memory, reterr));
+    AP_TRY(ap_memory_put_leaks(pass, memory, reterr));
+    AP_TRY(ap_memory_put_churn(pass, memory, reterr));
+    AP_TRY(ap_memory_put_fragmentation(pass, memory, reterr));
+    ap_memory_put_settings_notes(
+        pass, memory,
+        state->rounded_allocated_bytes > 0 ? (double)state->rounding_bytes / (double)state->rounded_allocated_bytes : 0);
+    return AP_OK;
+}
+
 static enum ap_status fill(struct ap_snapshot_part *pass, const char *path, uint64_t top_n, struct ap_error *reterr)
 {
     struct ap_value *memory = ap_add_object(pass->model, &pass->model->root, "memory");
@@ -503,19 +522,7 @@ static enum ap_status fill(struct ap_snapshot_part *pass, const char *path, uint
     put_history(pass, memory, &facts, actions, action_names);
     put_recorded(pass, memory, &state, facts.recorded);
     put_settings(pass, memory);
-    ap_memory_put_parts(pass, ap_add_object(pass->model, memory, "totals"), &state);
-    AP_TRY(ap_memory_put_pools(pass, memory, reterr));
-    AP_TRY(ap_memory_put_segments(pass, memory, reterr));
-    AP_TRY(ap_memory_put_map(pass, memory, reterr));
-    ap_memory_put_replay(pass, memory);
-    AP_TRY(ap_memory_put_ooms(pass, memory, reterr));
-    AP_TRY(ap_memory_put_owners(pass, memory, reterr));
-    AP_TRY(ap_memory_put_leaks(pass, memory, reterr));
-    AP_TRY(ap_memory_put_churn(pass, memory, reterr));
-    AP_TRY(ap_memory_put_fragmentation(pass, memory, reterr));
-    ap_memory_put_settings_notes(
-        pass, memory,
-        state.rounded_allocated_bytes > 0 ? (double)state.rounding_bytes / (double)state.rounded_allocated_bytes : 0);
+    AP_TRY(put_parts(pass, memory, &state, reterr));
     if (pass->overflowed)
         ap_note_many(pass->notes, AP_COUNTER_size_overflow, 1);
     return ap_model_status(pass->model, reterr);

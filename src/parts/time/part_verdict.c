@@ -273,6 +273,17 @@ static void add_unknown_sentence(const char *why, struct ap_model *model, struct
     ap_add_string(model, to, "sentence", text);
 }
 
+static void add_bounds(const int64_t part_ns[BOUND_COUNT], int64_t dur_ns, struct ap_model *model, struct ap_value *parts)
+{
+    for (int i = 0; i < BOUND_COUNT; i++) {
+        struct ap_value *part = ap_add_object(model, parts, bounds[i].id);
+        ap_add_string(model, part, "bound", bounds[i].name);
+        ap_add_string(model, part, "meaning", bounds[i].meaning);
+        ap_add_time(model, part, "dur_us", part_ns[i]);
+        ap_add_quotient(model, part, "judged_ratio", (double)part_ns[i], (double)dur_ns);
+    }
+}
+
 static void add_verdict(struct ap_part_context *context, struct ap_model *model, struct ap_value *root)
 {
     const struct ap_split *split = &context->facts->split;
@@ -306,14 +317,7 @@ static void add_verdict(struct ap_part_context *context, struct ap_model *model,
     int64_t short_ns = ap_value_integer(ap_value_at(&model->root, "gpu.short_kernels.total_dur_us"), 0);
     ap_add_time(model, host, "with_short_kernels_us", ap_add_sat(host_ns, short_ns > 0 ? short_ns : 0, &overflowed));
     ap_note_overflow(context, overflowed);
-    struct ap_value *parts = ap_add_object(model, to, "parts");
-    for (int i = 0; i < BOUND_COUNT; i++) {
-        struct ap_value *part = ap_add_object(model, parts, bounds[i].id);
-        ap_add_string(model, part, "bound", bounds[i].name);
-        ap_add_string(model, part, "meaning", bounds[i].meaning);
-        ap_add_time(model, part, "dur_us", part_ns[i]);
-        ap_add_quotient(model, part, "judged_ratio", (double)part_ns[i], (double)judged->dur_ns);
-    }
+    add_bounds(part_ns, judged->dur_ns, model, ap_add_object(model, to, "parts"));
 }
 
 /* ---- symptoms ---- */

@@ -18,12 +18,14 @@ static void put_text(const struct taker *to, struct ap_text text)
         to->take(to->self, false, text);
 }
 
-static bool only_spaces(struct ap_text text)
+bool ap_code_is_padded(struct ap_text code)
 {
-    for (size_t i = 0; i < text.bytes; i++)
-        if (text.data[i] != ' ')
-            return false;
-    return true;
+    if (code.bytes < 3 || code.data[0] != ' ' || code.data[code.bytes - 1] != ' ')
+        return false;
+    for (size_t i = 1; i < code.bytes; i++)
+        if (code.data[i] != ' ')
+            return true;
+    return false;
 }
 
 /* GitHub links what may be a commit. */
@@ -117,7 +119,7 @@ static size_t take_backticks(const struct taker *to, struct ap_text text, size_t
         return inner;
     }
     struct ap_text code = { text.data + inner, end - inner };
-    if (code.bytes > 2 && code.data[0] == ' ' && code.data[code.bytes - 1] == ' ' && !only_spaces(code))
+    if (ap_code_is_padded(code))
         code = (struct ap_text){ code.data + 1, code.bytes - 2 };
     to->take(to->self, true, code);
     return end + fence;

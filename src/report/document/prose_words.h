@@ -10,4 +10,7 @@
  *  text. */
 void ap_prose_words(struct ap_text text, void (*take)(void *self, bool is_code, struct ap_text part), void *self);
 
+/** Does code begin and end with a space that Markdown takes away, which it does where there is more than spaces? */
+bool ap_code_is_padded(struct ap_text code);
+
 #endif

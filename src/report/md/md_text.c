@@ -38,19 +38,11 @@ static void write_visible(struct ap_out *out, struct ap_text text)
     }
 }
 
-static bool only_spaces(struct ap_text text)
-{
-    for (size_t i = 0; i < text.bytes; i++)
-        if (text.data[i] != ' ')
-            return false;
-    return true;
-}
-
 /* One span around @text, which is neither empty nor holds a back-tick or a bar. */
 static void write_span(struct ap_out *out, struct ap_text text, bool ellipsis)
 {
     /* a renderer takes one space off both ends if both have one */
-    bool pad = text.data[0] == ' ' && text.data[text.bytes - 1] == ' ' && !only_spaces(text) && !ellipsis;
+    bool pad = ap_code_is_padded(text) && !ellipsis;
     /* two spans without anything between would read as one longer fence */
     if (out->used_bytes && out->buffer[out->used_bytes - 1] == '`')
         ap_out_char(out, ' ');

@@ -11,11 +11,6 @@
 #define CARD_BYTES 60000
 #define MOST_PLACES 5
 
-static const struct ap_value *member(const struct ap_value *object, const char *key)
-{
-    return ap_value_member(object, key);
-}
-
 /* Becomes a class, so only what is known does. */
 static const char *severity_of(const struct ap_value *finding)
 {
@@ -54,8 +49,8 @@ static void write_whole(struct html *html, struct ap_text path)
 /* "saves at most 352 ms and 1.2 GiB, 33 % of trace.window_us" */
 static void write_savings(struct html *html, const struct ap_value *finding)
 {
-    const struct ap_value *time = member(finding, "saves_us"), *bytes = member(finding, "saves_bytes");
-    const struct ap_value *gain = member(finding, "gain"), *share = member(gain, "share_ratio");
+    const struct ap_value *time = ap_value_member(finding, "saves_us"), *bytes = ap_value_member(finding, "saves_bytes");
+    const struct ap_value *gain = ap_value_member(finding, "gain"), *share = ap_value_member(gain, "share_ratio");
     if (!is_time(time) && !is_size(bytes))
         return;
     ap_html_string(html, "<span class=\"gain\">saves at most <b>");
@@ -164,7 +159,7 @@ static struct ap_text without_threshold(const struct ap_value *finding, struct a
 
 static void write_point(struct html *html, const struct ap_value *finding, const char *key, const char *label)
 {
-    const struct ap_value *value = member(finding, key);
+    const struct ap_value *value = ap_value_member(finding, key);
     if (!has_words(value))
         return;
     ap_html_format(html, "<dt>%s</dt><dd>", label);
@@ -179,12 +174,12 @@ static void write_point(struct html *html, const struct ap_value *finding, const
 static void write_affected(struct html *html, const struct ap_value *finding)
 {
     static const char *const amounts[] = { "us", "bytes", "count" };
-    const struct ap_value *first = ap_value_first(member(finding, "affected"));
+    const struct ap_value *first = ap_value_first(ap_value_member(finding, "affected"));
     for (const struct ap_value *row = first; row; row = row->next) {
         ap_html_string(html, row == first ? "<dt>Most by</dt><dd>" : ", ");
         ap_html_name(html, ap_text_member(row, "name"));
         for (size_t i = 0; i < AP_COUNT_OF(amounts); i++) {
-            const struct ap_value *amount = member(row, amounts[i]);
+            const struct ap_value *amount = ap_value_member(row, amounts[i]);
             if (!amount || amount->type == AP_VALUE_NULL)
                 continue;
             ap_html_string(html, " ");
@@ -214,11 +209,11 @@ static void write_points(struct html *html, const struct ap_value *finding)
 
 static void write_evidence(struct html *html, const struct ap_value *finding)
 {
-    const struct ap_value *evidence = ap_value_first(member(finding, "evidence"));
+    const struct ap_value *evidence = ap_value_first(ap_value_member(finding, "evidence"));
     bool any = false;
     for (; evidence; evidence = evidence->next) {
         struct ap_text figure = ap_text_member(evidence, "metric");
-        const struct ap_value *value = member(evidence, "value");
+        const struct ap_value *value = ap_value_member(evidence, "value");
         if (!value || value->type == AP_VALUE_NULL)
             continue; /* one side of an "or", which did not decide */
         if (!any)
@@ -231,7 +226,7 @@ static void write_evidence(struct html *html, const struct ap_value *finding)
         ap_html_string(html, "</th><td class=\"r\">");
         ap_html_measure(html, value, figure);
         ap_html_string(html, "</td><td class=\"r\">");
-        ap_html_measure(html, member(evidence, "threshold"), figure);
+        ap_html_measure(html, ap_value_member(evidence, "threshold"), figure);
         ap_html_string(html, "</td></tr>\n");
     }
     if (any)
@@ -243,9 +238,10 @@ static void write_evidence(struct html *html, const struct ap_value *finding)
 static void write_place(struct html *html, const struct ap_value *place)
 {
     ap_html_tell(html, place, ap_text_member(place, "name").bytes ? "<li>{n name} at <code>" : "<li>at <code>");
-    ap_out_microseconds(&html->out, member(place, "start_us")->as.integer); /* as the trace has it, to be searched for */
+    ap_out_microseconds(&html->out,
+                        ap_value_member(place, "start_us")->as.integer); /* as the trace has it, to be searched for */
     ap_html_tell(html, place, "</code> us for {v dur_us}, tid ");
-    const struct ap_value *tid = member(place, "tid");
+    const struct ap_value *tid = ap_value_member(place, "tid");
     if (tid && tid->type == AP_VALUE_COUNT)
         ap_html_format(html, "%lld", (long long)tid->as.integer);
     else
@@ -256,8 +252,8 @@ static void write_place(struct html *html, const struct ap_value *place)
 static void write_places(struct html *html, const struct ap_value *finding)
 {
     int shown = 0;
-    for (const struct ap_value *place = ap_value_first(member(finding, "places")); place; place = place->next) {
-        if (!is_time(member(place, "start_us")) || shown == MOST_PLACES)
+    for (const struct ap_value *place = ap_value_first(ap_value_member(finding, "places")); place; place = place->next) {
+        if (!is_time(ap_value_member(place, "start_us")) || shown == MOST_PLACES)
             continue;
         ap_html_string(html, shown++ ? "" : "<p>In the trace:</p><ul>\n");
         write_place(html, place);
@@ -355,7 +351,7 @@ static void write_fine(struct html *html)
 
 static double share_of(const struct ap_value *finding)
 {
-    const struct ap_value *share = member(member(finding, "gain"), "share_ratio");
+    const struct ap_value *share = ap_value_member(ap_value_member(finding, "gain"), "share_ratio");
     return share && share->type == AP_VALUE_RATIO ? share->as.number : 0;
 }
 
@@ -363,7 +359,7 @@ static double share_of(const struct ap_value *finding)
 static void write_line(struct html *html, const struct ap_value *finding, int rank)
 {
     const char *severity = severity_of(finding);
-    const struct ap_value *time = member(finding, "saves_us"), *bytes = member(finding, "saves_bytes");
+    const struct ap_value *time = ap_value_member(finding, "saves_us"), *bytes = ap_value_member(finding, "saves_bytes");
     double share = share_of(finding);
     ap_html_format(html, "<tr class=\"%s\"><td><span class=\"sev\">%s</span></td><td><a href=\"#finding-%d\">", severity,
                    severity, rank);

@@ -93,40 +93,41 @@ static void write_labels(struct html *html)
     }
 }
 
+static const struct {
+    const char *label, *path;
+} facts[] = {
+    { "Trace", "trace.path" },
+    { "Memory snapshot", "memory.path" },
+    { "Device", "trace.main_device.name" },
+    { "Rank", "trace.rank" },
+    { "Ranks of the run", "trace.world_size" },
+    { "Ranks with a dump", "hang.dumps.count" },
+    { "Ranks that there are", "hang.dumps.world_size" },
+    { "Ranks compared", "cluster.rank_count" },
+    { "Ranks of the run", "cluster.world_size" },
+    { "Median step", "cluster.steps.p50_us" },
+    { "Waiting of all ranks", "cluster.waiting.total_ratio" },
+    { "Runs", "onnxruntime.runs.count" },
+    { "Median run but the first", "onnxruntime.runs.warm.p50_us" },
+    { "First run", "onnxruntime.runs.first_us" },
+    { "Median query", "tensorrt.times.parts.latency.p50_us" },
+    { "99th percentile of the queries", "tensorrt.times.parts.latency.p99_us" },
+    { "Sum of the layers", "tensorrt.layers.total_us" },
+    { "Graph breaks", "compile_log.breaks.count" },
+    { "Recompilations", "compile_log.recompiles.count" },
+    { "Focus", "focus" },
+    { "Phase", "phase" },
+    { "Recorded", "trace.window_us" },
+    { "Steps", "steps.count" },
+    { "Median steady step", "steps.steady.p50_us" },
+    { "GPU busy, first to last work", "gpu.utilization_ratio" },
+    { "Peak memory", "trace_memory.gpu.peak_allocated_bytes" },
+    { "Peak requested", "memory.replay.peak_requested_bytes" },
+    { "Reserved", "memory.totals.reserved_bytes" },
+};
+
 static void write_facts(struct html *html)
 {
-    static const struct {
-        const char *label, *path;
-    } facts[] = {
-        { "Trace", "trace.path" },
-        { "Memory snapshot", "memory.path" },
-        { "Device", "trace.main_device.name" },
-        { "Rank", "trace.rank" },
-        { "Ranks of the run", "trace.world_size" },
-        { "Ranks with a dump", "hang.dumps.count" },
-        { "Ranks that there are", "hang.dumps.world_size" },
-        { "Ranks compared", "cluster.rank_count" },
-        { "Ranks of the run", "cluster.world_size" },
-        { "Median step", "cluster.steps.p50_us" },
-        { "Waiting of all ranks", "cluster.waiting.total_ratio" },
-        { "Runs", "onnxruntime.runs.count" },
-        { "Median run but the first", "onnxruntime.runs.warm.p50_us" },
-        { "First run", "onnxruntime.runs.first_us" },
-        { "Median query", "tensorrt.times.parts.latency.p50_us" },
-        { "99th percentile of the queries", "tensorrt.times.parts.latency.p99_us" },
-        { "Sum of the layers", "tensorrt.layers.total_us" },
-        { "Graph breaks", "compile_log.breaks.count" },
-        { "Recompilations", "compile_log.recompiles.count" },
-        { "Focus", "focus" },
-        { "Phase", "phase" },
-        { "Recorded", "trace.window_us" },
-        { "Steps", "steps.count" },
-        { "Median steady step", "steps.steady.p50_us" },
-        { "GPU busy, first to last work", "gpu.utilization_ratio" },
-        { "Peak memory", "trace_memory.gpu.peak_allocated_bytes" },
-        { "Peak requested", "memory.replay.peak_requested_bytes" },
-        { "Reserved", "memory.totals.reserved_bytes" },
-    };
     ap_html_string(html, "<dl class=\"facts\">\n");
     bool has_ranks = ap_value_integer(ap_html_at(html, "cluster.rank_count"), 0) > 0; /* else dumps alone */
     bool is_alone = ap_value_integer(ap_html_at(html, "trace.world_size"), 0) == 1;

@@ -10,15 +10,10 @@
 #define MOST_PLACES 100 /* of a finding */
 #define MOST_MARKED 20  /* findings */
 
-static const struct ap_value *member(const struct ap_value *object, const char *key)
-{
-    return ap_value_member(object, key);
-}
-
 static bool is_within(const struct ap_marked_stretch *in, const struct ap_value *place)
 {
-    const struct ap_value *at = member(place, "start_us");
-    int64_t start_ns = ap_value_integer(at, 0), dur_ns = ap_value_integer(member(place, "dur_us"), 0);
+    const struct ap_value *at = ap_value_member(place, "start_us");
+    int64_t start_ns = ap_value_integer(at, 0), dur_ns = ap_value_integer(ap_value_member(place, "dur_us"), 0);
     return at && at->type == AP_VALUE_TIME_NS &&
            (in->beyond ||
             (start_ns < ap_html_sum(in->start_ns, in->dur_ns) && ap_html_sum(start_ns, dur_ns) > in->start_ns));
@@ -34,9 +29,9 @@ static double x_at(const struct ap_marked_stretch *in, int64_t ns)
 
 static void draw_place(struct html *html, const struct ap_marked_stretch *in, const struct ap_value *place)
 {
-    int64_t start_ns = ap_value_integer(member(place, "start_us"), 0);
+    int64_t start_ns = ap_value_integer(ap_value_member(place, "start_us"), 0);
     double x = x_at(in, start_ns);
-    double width = x_at(in, ap_html_sum(start_ns, ap_value_integer(member(place, "dur_us"), 0))) - x;
+    double width = x_at(in, ap_html_sum(start_ns, ap_value_integer(ap_value_member(place, "dur_us"), 0))) - x;
     ap_html_string(html, "<rect class=\"placemark\"");
     ap_svg_position(html, "x", x);
     ap_svg_position(html, "y", in->top);
@@ -48,7 +43,7 @@ static void draw_place(struct html *html, const struct ap_marked_stretch *in, co
 static void mark_finding(struct html *html, const struct ap_marked_stretch *in, const struct ap_value *finding, int rank)
 {
     int drawn = 0;
-    const struct ap_value *place = ap_value_first(member(finding, "places"));
+    const struct ap_value *place = ap_value_first(ap_value_member(finding, "places"));
     for (; place && drawn < MOST_PLACES && ap_html_has_room(html, 2000); place = place->next) {
         if (!is_within(in, place))
             continue;

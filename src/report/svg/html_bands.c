@@ -16,11 +16,6 @@ static const struct owner {
 #include "memory_owners.def"
 };
 
-static const struct ap_value *member(const struct ap_value *object, const char *key)
-{
-    return ap_value_member(object, key);
-}
-
 static const struct owner *owner_of(struct ap_text category)
 {
     for (size_t i = 0; i < AP_COUNT_OF(owners); i++)
@@ -58,7 +53,7 @@ struct levels {
 
 static void read_levels(const struct ap_value *band, size_t count, struct levels *levels)
 {
-    const struct ap_value *level = ap_value_first(member(band, "levels"));
+    const struct ap_value *level = ap_value_first(ap_value_member(band, "levels"));
     levels->count = 0;
     levels->most = 0;
     for (; level && levels->count < count; level = level->next) {
@@ -107,16 +102,17 @@ static void draw_run(struct html *html, const struct ap_band_places *places, con
 
 static void write_title(struct html *html, const struct ap_value *band, const struct levels *levels)
 {
-    const struct ap_value *frame = ap_value_first(member(band, "frames"));
+    const struct ap_value *frame = ap_value_first(ap_value_member(band, "frames"));
     ap_html_string(html, "<title>");
-    write_owner(html, ap_text_member(band, "category"), ap_value_integer(member(band, "before"), 0) == 1);
+    write_owner(html, ap_text_member(band, "category"), ap_value_integer(ap_value_member(band, "before"), 0) == 1);
     ap_html_string(html, ": at most ");
     ap_html_bytes(html, levels->most);
     ap_html_tell(html, band, " at once, {v allocations} allocations, the largest {v largest_bytes}");
-    if (member(band, "longest_us") && member(band, "longest_us")->type == AP_VALUE_TIME_NS)
+    if (ap_value_member(band, "longest_us") && ap_value_member(band, "longest_us")->type == AP_VALUE_TIME_NS)
         ap_html_tell(html, band, ", the longest lived {v longest_us}");
     if (frame)
-        ap_html_string(html, ap_value_integer(member(band, "rest"), 0) == 1 ? "; several lines, most by " : "; by ");
+        ap_html_string(html,
+                       ap_value_integer(ap_value_member(band, "rest"), 0) == 1 ? "; several lines, most by " : "; by ");
     for (int i = 0; frame && i < MOST_FRAMES; frame = frame->next, i++) {
         ap_html_string(html, i ? " from " : "");
         ap_html_text(html, ap_short_label(ap_value_text(frame)), 80);
@@ -162,7 +158,7 @@ static void draw_band(struct html *html, const struct ap_band_places *places, co
 static bool is_of(const struct ap_value *band, const struct owner *owner, bool before)
 {
     return ap_text_is(ap_text_member(band, "category"), owner->word) &&
-           (ap_value_integer(member(band, "before"), 0) == 1) == before;
+           (ap_value_integer(ap_value_member(band, "before"), 0) == 1) == before;
 }
 
 /* What was there before is at the bottom: it hardly moves. */
@@ -185,7 +181,7 @@ bool ap_draw_bands(struct html *html, const struct ap_value *bands, const struct
 
 static void write_stack(struct html *html, const struct ap_value *stack)
 {
-    const struct ap_value *frame = ap_value_first(member(stack, "frames"));
+    const struct ap_value *frame = ap_value_first(ap_value_member(stack, "frames"));
     for (int i = 0; frame && i < MOST_STACK_FRAMES; frame = frame->next, i++) {
         ap_html_string(html, i ? " from " : "");
         ap_html_text(html, ap_short_label(ap_value_text(frame)), 80);
@@ -195,14 +191,14 @@ static void write_stack(struct html *html, const struct ap_value *stack)
 
 void ap_put_allocations(struct html *html, const struct ap_value *allocations, const struct ap_band_places *places)
 {
-    struct ap_text rows = ap_value_text(member(allocations, "rows"));
+    struct ap_text rows = ap_value_text(ap_value_member(allocations, "rows"));
     if (!html->contents || !rows.bytes || !ap_html_has_room(html, rows.bytes + STACKS_ROOM))
         return;
     ap_html_format(html, "<g class=\"allocations\" data-d=\"%.4g %.1f", places->per_byte, places->bottom);
     for (size_t i = 0; i < places->count; i++)
         put(html, " ", places->x[i]);
     ap_html_string(html, "\" data-n=\"");
-    for (const struct ap_value *stack = ap_value_first(member(allocations, "stacks"));
+    for (const struct ap_value *stack = ap_value_first(ap_value_member(allocations, "stacks"));
          stack && ap_html_has_room(html, rows.bytes + 5000); stack = stack->next)
         write_stack(html, stack);
     ap_html_string(html, "\" data-v=\"");
@@ -212,7 +208,7 @@ void ap_put_allocations(struct html *html, const struct ap_value *allocations, c
 
 static int64_t level_at(const struct ap_value *band, size_t point)
 {
-    const struct ap_value *level = ap_value_first(member(band, "levels"));
+    const struct ap_value *level = ap_value_first(ap_value_member(band, "levels"));
     while (level && point--)
         level = level->next;
     return ap_value_integer(level, 0);

@@ -31,15 +31,10 @@ static const struct {
     { "", "others, such as softmax, reduction and indexing" },
 };
 
-static const struct ap_value *member(const struct ap_value *object, const char *key)
-{
-    return ap_value_member(object, key);
-}
-
 static double real(const struct ap_value *object, const char *key)
 {
     double number;
-    return ap_value_number(member(object, key), &number) && number > 0 ? number : 0;
+    return ap_value_number(ap_value_member(object, key), &number) && number > 0 ? number : 0;
 }
 
 #define CLASS_BYTES 64
@@ -47,13 +42,13 @@ static double real(const struct ap_value *object, const char *key)
 /* The color of its kind, with an outline that is seen on any ground. */
 static const char *shape_of(const struct ap_value *row, char class[CLASS_BYTES])
 {
-    (void)snprintf(class, CLASS_BYTES, "point %s", ap_family_class(ap_value_text(member(row, "kind"))));
+    (void)snprintf(class, CLASS_BYTES, "point %s", ap_family_class(ap_value_text(ap_value_member(row, "kind"))));
     return class;
 }
 
 static const char *class_of(const struct ap_value *row)
 {
-    return ap_family_class(ap_value_text(member(row, "kind")));
+    return ap_family_class(ap_value_text(ap_value_member(row, "kind")));
 }
 
 /* Of the kinds that are drawn. */
@@ -74,9 +69,9 @@ static void write_kinds(struct html *html, bool (*is_drawn)(const struct ap_valu
 
 static void write_title(struct html *html, const struct ap_value *row)
 {
-    ap_html_text(html, ap_value_text(member(row, "operator")), 100);
+    ap_html_text(html, ap_value_text(ap_value_member(row, "operator")), 100);
     ap_html_string(html, " ");
-    ap_html_text(html, ap_value_text(member(row, "dims")), 100);
+    ap_html_text(html, ap_value_text(ap_value_member(row, "dims")), 100);
     ap_html_tell(html, row, ": {v total_dur_us}, {v roofline_ratio} of the roofline");
 }
 
@@ -115,7 +110,7 @@ static bool read_axes(const struct html *html, struct axes *ret_axes)
 {
     const struct ap_value *device = ap_html_at(html, "compute.device");
     double gb_s = real(device, "gb_s"), least_x = 1e300, most_x = 0, least_y = 1e300, most_y = 0;
-    for (const struct ap_value *rate = ap_value_first(member(device, "rates")); rate; rate = rate->next)
+    for (const struct ap_value *rate = ap_value_first(ap_value_member(device, "rates")); rate; rate = rate->next)
         most_y = fmax(most_y, real(rate, "tflop_s"));
     if (gb_s <= 0 || most_y <= 0)
         return false;
@@ -240,7 +235,7 @@ void ap_html_roofline(struct html *html)
 
 static int64_t ns_of(const struct ap_value *row)
 {
-    return real(row, "roofline_ratio") > 0 ? ap_value_integer(member(row, "total_dur_us"), 0) : 0;
+    return real(row, "roofline_ratio") > 0 ? ap_value_integer(ap_value_member(row, "total_dur_us"), 0) : 0;
 }
 
 static bool is_bar(const struct ap_value *row)
@@ -254,8 +249,8 @@ static void name_bar(struct html *html, const struct ap_value *row, double x, do
     if (width < LEAST_LABEL)
         return;
     ap_svg_text(html, "tin", x + 4, BOTTOM - 6);
-    ap_html_text(html, ap_value_text(member(row, "operator")),
-                 ap_label_room(ap_value_text(member(row, "operator")), width - 8));
+    ap_html_text(html, ap_value_text(ap_value_member(row, "operator")),
+                 ap_label_room(ap_value_text(ap_value_member(row, "operator")), width - 8));
     ap_svg_text_end(html);
 }
 

@@ -10,14 +10,9 @@
 #define MOST_OWNERS 8
 #define MOST_CATEGORIES 16
 
-static const struct ap_value *member(const struct ap_value *object, const char *key)
-{
-    return ap_value_member(object, key);
-}
-
 static int64_t integer(const struct ap_value *object, const char *key)
 {
-    return ap_value_integer(member(object, key), 0);
+    return ap_value_integer(ap_value_member(object, key), 0);
 }
 
 /* ---- curves ---- */
@@ -40,7 +35,7 @@ static void measure(struct curve *curve)
     curve->by_time = true;
     curve->peak_bytes = -1;
     for (const struct ap_value *point = ap_value_first(curve->points); point; point = point->next, curve->count++) {
-        const struct ap_value *time = member(point, curve->time_key);
+        const struct ap_value *time = ap_value_member(point, curve->time_key);
         int64_t used = integer(point, curve->used_key), held = integer(point, curve->held_key);
         int64_t at_ns = ap_value_integer(time, 0);
         curve->has_held |= held > 0;
@@ -78,7 +73,7 @@ static void draw_levels(struct html *html, const struct curve *curve, const char
     bool any = false;
     ap_html_format(html, "<path class=\"%s\" d=\"", class);
     for (const struct ap_value *point = ap_value_first(curve->points); point; point = point->next, i++) {
-        const struct ap_value *level = member(point, key);
+        const struct ap_value *level = ap_value_member(point, key);
         if (!level || level->type != AP_VALUE_BYTES)
             continue;
         double next_y = y_of(curve, level->as.integer);
@@ -134,7 +129,7 @@ static struct ap_band_places places_of(const struct curve *curve)
 /* What is stretched where the reader zooms, and then what is written over it and stays. */
 static void draw_curve(struct html *html, const char *id, const struct curve *curve, const struct ap_value *of)
 {
-    const struct ap_value *bands = member(of, "bands");
+    const struct ap_value *bands = ap_value_member(of, "bands");
     struct ap_band_places places = places_of(curve);
     int64_t range_ns = ap_html_less(curve->end_ns, curve->start_ns);
     ap_svg_begin(html, id, "curve", curve->bottom + 24);
@@ -143,7 +138,7 @@ static void draw_curve(struct html *html, const char *id, const struct curve *cu
     if (!stacked)
         draw_levels(html, curve, curve->used_key, "area", true);
     else
-        ap_put_allocations(html, member(of, "allocations"), &places);
+        ap_put_allocations(html, ap_value_member(of, "allocations"), &places);
     if (stacked) /* what lasts too shortly to be seen as an area */
         draw_levels(html, curve, curve->used_key, "outline used", false);
     draw_levels(html, curve, curve->held_key, "outline", false);
@@ -179,9 +174,9 @@ static void write_curve_sentence(struct html *html, const struct curve *curve)
     while (last && last->next)
         last = last->next;
     ap_html_string(html, "From ");
-    ap_html_value(html, member(first, curve->used_key));
+    ap_html_value(html, ap_value_member(first, curve->used_key));
     ap_html_string(html, " to ");
-    ap_html_value(html, member(last, curve->used_key));
+    ap_html_value(html, ap_value_member(last, curve->used_key));
     ap_html_string(html, ", at most ");
     ap_html_bytes(html, curve->peak_bytes);
     if (curve->by_time) {
@@ -205,7 +200,7 @@ static void draw_owners(struct html *html, const struct ap_value *device)
     int64_t whole = integer(device, "requested_bytes");
     double x = 0;
     size_t i = 0;
-    for (const struct ap_value *row = ap_value_first(member(device, "by_category")); row && i < MOST_CATEGORIES;
+    for (const struct ap_value *row = ap_value_first(ap_value_member(device, "by_category")); row && i < MOST_CATEGORIES;
          row = row->next, i++) {
         double width = (double)integer(row, "requested_bytes") / (double)whole * SVG_WIDTH;
         if (width < 0.1)
@@ -221,7 +216,7 @@ static void write_owner_legend(struct html *html, const struct ap_value *device)
 {
     size_t i = 0;
     ap_legend_begin(html);
-    for (const struct ap_value *row = ap_value_first(member(device, "by_category")); row && i < MOST_CATEGORIES;
+    for (const struct ap_value *row = ap_value_first(ap_value_member(device, "by_category")); row && i < MOST_CATEGORIES;
          row = row->next, i++) {
         if (integer(row, "requested_bytes") <= 0)
             continue;
@@ -235,7 +230,7 @@ static void write_owner_legend(struct html *html, const struct ap_value *device)
 static void write_owner_rows(struct html *html, const struct ap_value *device)
 {
     static const char *const titles[] = { "Allocated by", "Requested", "Share", "Allocations", NULL };
-    const struct ap_value *row = ap_value_first(member(device, "by_frame"));
+    const struct ap_value *row = ap_value_first(ap_value_member(device, "by_frame"));
     if (!row)
         return;
     ap_figures_begin(html, titles);
@@ -252,7 +247,7 @@ static void write_owner_rows(struct html *html, const struct ap_value *device)
 static const struct ap_value *owners_of(const struct html *html, int64_t device)
 {
     const struct ap_value *row = ap_value_first(ap_html_at(html, "memory.peak.devices"));
-    while (row && ap_value_integer(member(row, "device"), -1) != device)
+    while (row && ap_value_integer(ap_value_member(row, "device"), -1) != device)
         row = row->next;
     return row;
 }
@@ -287,7 +282,7 @@ static void write_owners(struct html *html, const struct ap_value *device)
 /* "Most by `train.py:3 step` 2 GiB." */
 static void write_first_owner(struct html *html, const struct ap_value *device)
 {
-    const struct ap_value *first = ap_value_first(member(device, "by_frame")), *owner = first;
+    const struct ap_value *first = ap_value_first(ap_value_member(device, "by_frame")), *owner = first;
     while (owner && !ap_text_member(owner, "frame").bytes)
         owner = owner->next;
     if (owner)
@@ -322,25 +317,25 @@ void ap_html_memory_owners(struct html *html)
 static void write_device(struct html *html, const struct ap_value *row, int number)
 {
     char id[] = "memory-0";
-    struct curve curve = { .points = member(row, "points"),
+    struct curve curve = { .points = ap_value_member(row, "points"),
                            .time_key = "time_us",
                            .used_key = "requested_bytes",
                            .held_key = "reserved_bytes",
                            .top = 14,
                            .bottom = 220 };
-    const struct ap_value *owners = owners_of(html, ap_value_integer(member(row, "device"), -1));
+    const struct ap_value *owners = owners_of(html, ap_value_integer(ap_value_member(row, "device"), -1));
     id[7] = (char)('0' + number);
     measure(&curve);
     if (curve.count < 2 || curve.top_bytes <= 0)
         return;
     ap_figure_begin(html, id, "Memory over time");
     ap_html_string(html, "Device ");
-    ap_html_count(html, ap_value_integer(member(row, "device"), 0));
+    ap_html_count(html, ap_value_integer(ap_value_member(row, "device"), 0));
     ap_html_string(html, ", replayed from the allocator's history. ");
     write_curve_sentence(html, &curve);
-    if (ap_value_first(member(row, "bands")))
+    if (ap_value_first(ap_value_member(row, "bands")))
         ap_html_string(html, "Stacked by what it is for; the legend tells what each had at the peak.");
-    if (html->contents && member(row, "allocations"))
+    if (html->contents && ap_value_member(row, "allocations"))
         ap_html_string(html, " Point at an allocation for its size, stack and life.");
     ap_figure_body(html);
     draw_curve(html, id, &curve, row);
@@ -357,7 +352,7 @@ void ap_html_memory(struct html *html)
 
 static struct curve trace_curve(const struct ap_value *row)
 {
-    struct curve curve = { .points = member(row, "timeline"),
+    struct curve curve = { .points = ap_value_member(row, "timeline"),
                            .time_key = "at_us",
                            .used_key = "allocated_bytes",
                            .held_key = "reserved_bytes",
@@ -394,7 +389,7 @@ void ap_html_trace_memory(struct html *html)
         ap_figure_begin(html, id, on_host ? "Memory of the host over time" : "Memory over time in the trace");
         ap_html_tell(html, row, on_host ? "{v device_type}. " : "{v device_type} {v device_id}. ");
         write_curve_sentence(html, &curve);
-        if (ap_value_integer(member(row, "relative"), 0))
+        if (ap_value_integer(ap_value_member(row, "relative"), 0))
             ap_html_string(html, "The trace tells no totals: sizes count from its first event.");
         ap_figure_body(html);
         draw_curve(html, id, &curve, NULL);

@@ -22,25 +22,20 @@ const struct html_time_part ap_html_time_parts[] = {
 };
 const size_t ap_html_time_part_count = AP_COUNT_OF(ap_html_time_parts);
 
-static const struct ap_value *member(const struct ap_value *object, const char *key)
-{
-    return ap_value_member(object, key);
-}
-
 /* Of an object of "split" (window, steady, judged, a step). */
 static int64_t time_part_ns(const struct ap_value *of, const struct html_time_part *part)
 {
     char key[KEY_BYTES];
-    const struct ap_value *causes = member(of, "idle_causes");
+    const struct ap_value *causes = ap_value_member(of, "idle_causes");
     if (!causes || causes->type != AP_VALUE_OBJECT)
-        causes = member(of, "host_states");
+        causes = ap_value_member(of, "host_states");
     (void)snprintf(key, sizeof(key), "%s_us", part->id);
-    return ap_value_integer(member(part->is_cause ? causes : of, key), 0);
+    return ap_value_integer(ap_value_member(part->is_cause ? causes : of, key), 0);
 }
 
 static int64_t dur_of(const struct ap_value *of)
 {
-    return ap_value_integer(member(of, "dur_us"), 0);
+    return ap_value_integer(ap_value_member(of, "dur_us"), 0);
 }
 
 /* One bar of all parts from left to right. */
@@ -113,7 +108,7 @@ void ap_html_split(struct html *html)
         return;
     ap_figure_begin(html, "split", "Where the time goes");
     ap_html_string(html, has_gpu ? "Each instant of the " : "No GPU work was recorded: what the main thread did in the ");
-    ap_html_text(html, ap_value_text(member(judged, "part")), 40);
+    ap_html_text(html, ap_value_text(ap_value_member(judged, "part")), 40);
     ap_html_string(html, ", ");
     ap_html_time(html, dur_of(judged));
     if (has_gpu)
@@ -134,7 +129,7 @@ static void draw_step(struct html *html, const struct ap_value *step, int64_t lo
 {
     double width = (SVG_WIDTH - 250) * (double)dur_of(step) / (double)longest_ns;
     ap_svg_text(html, "small", 0, y + 14);
-    ap_html_text(html, ap_value_text(member(step, "name")), 24);
+    ap_html_text(html, ap_value_text(ap_value_member(step, "name")), 24);
     ap_svg_text_end(html);
     draw_parts(html, step, 170, y, width, 20);
     ap_svg_label(html, "small", 170 + width + 6, y + 14, step, "{v dur_us}");
@@ -205,7 +200,7 @@ struct step_chart {
 
 static bool is_true(const struct ap_value *row, const char *key)
 {
-    return ap_value_integer(member(row, key), 0) == 1;
+    return ap_value_integer(ap_value_member(row, key), 0) == 1;
 }
 
 static const struct {
@@ -235,7 +230,7 @@ static void draw_steps(struct html *html, const struct step_chart *chart)
         double height = (chart->bottom - chart->top) * (double)dur_of(row) / (double)chart->top_ns;
         ap_svg_rect_open(html, step_kinds[kind_of_step(row)].class, LEFT + slot * (double)i + slot * 0.08,
                          chart->bottom - height, slot * 0.84, height);
-        ap_html_text(html, ap_value_text(member(row, "name")), 60);
+        ap_html_text(html, ap_value_text(ap_value_member(row, "name")), 60);
         ap_html_tell(html, row, ": {v dur_us}");
         ap_html_string(html, is_true(row, "cut") ? ", cut" : is_true(row, "cold") ? ", cold" : "");
         ap_svg_rect_close(html);
@@ -251,7 +246,7 @@ static void draw_percentiles(struct html *html, const struct step_chart *chart, 
 {
     double label_y = chart->bottom + 20, at[AP_COUNT_OF(percentiles)] = { 0 };
     for (size_t i = 0; i < AP_COUNT_OF(percentiles); i++) {
-        const struct ap_value *value = member(steady, percentiles[i].key);
+        const struct ap_value *value = ap_value_member(steady, percentiles[i].key);
         if (!value || value->type != AP_VALUE_TIME_NS)
             continue;
         double y = chart->bottom - (chart->bottom - chart->top) * (double)value->as.integer / (double)chart->top_ns;
@@ -261,7 +256,7 @@ static void draw_percentiles(struct html *html, const struct step_chart *chart, 
     }
     double down = label_y < chart->top ? chart->top - label_y : 0;
     for (size_t i = 0; i < AP_COUNT_OF(percentiles); i++) {
-        const struct ap_value *value = member(steady, percentiles[i].key);
+        const struct ap_value *value = ap_value_member(steady, percentiles[i].key);
         if (!value || value->type != AP_VALUE_TIME_NS)
             continue;
         ap_svg_text(html, "small", RIGHT + 6, at[i] + down + 4);
@@ -280,7 +275,7 @@ static void write_step_sentence(struct html *html, const struct step_chart *char
     ap_html_string(html, ". Steady ones: ");
     const char *before = "";
     for (size_t i = 0; i < AP_COUNT_OF(percentiles); i++) {
-        const struct ap_value *value = member(steady, percentiles[i].key);
+        const struct ap_value *value = ap_value_member(steady, percentiles[i].key);
         if (!value || value->type != AP_VALUE_TIME_NS)
             continue;
         ap_html_format(html, "%s%s ", before, percentiles[i].label);

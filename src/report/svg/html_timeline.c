@@ -15,11 +15,6 @@
 #define MOST_PARTS 32
 #define MOST_BINS 400
 
-static const struct ap_value *member(const struct ap_value *object, const char *key)
-{
-    return ap_value_member(object, key);
-}
-
 /* ---- the strip ---- */
 
 struct strip {
@@ -42,11 +37,11 @@ static const struct html_time_part *part_of(struct ap_text id)
 
 static void measure_strip(struct strip *strip, const struct ap_value *of)
 {
-    strip->bins = member(of, "bins");
-    strip->start_ns = ap_value_integer(member(of, "start_us"), 0);
-    strip->bin_ns = ap_value_integer(member(of, "bin_us"), 0);
-    for (const struct ap_value *name = ap_value_first(member(of, "columns")); name && strip->part_count < MOST_PARTS;
-         name = name->next)
+    strip->bins = ap_value_member(of, "bins");
+    strip->start_ns = ap_value_integer(ap_value_member(of, "start_us"), 0);
+    strip->bin_ns = ap_value_integer(ap_value_member(of, "bin_us"), 0);
+    for (const struct ap_value *name = ap_value_first(ap_value_member(of, "columns"));
+         name && strip->part_count < MOST_PARTS; name = name->next)
         strip->parts[strip->part_count++] = part_of(ap_value_text(name));
     for (const struct ap_value *bin = ap_value_first(strip->bins); bin && strip->bin_count < MOST_BINS; bin = bin->next) {
         size_t part = 0;
@@ -193,9 +188,9 @@ static double x_at(const struct timeline *timeline, double ns)
 static void place_lanes(struct timeline *timeline)
 {
     timeline->height = 4;
-    for (const struct ap_value *lane = ap_value_first(member(timeline->of, "lanes"));
+    for (const struct ap_value *lane = ap_value_first(ap_value_member(timeline->of, "lanes"));
          lane && timeline->lane_count < MOST_LANES; lane = lane->next) {
-        int64_t depth = ap_value_integer(member(lane, "depth"), 1);
+        int64_t depth = ap_value_integer(ap_value_member(lane, "depth"), 1);
         depth = depth < 1 ? 1 : depth > 20 ? 20 : depth;
         timeline->lane_depth[timeline->lane_count] = depth;
         timeline->lane_y[timeline->lane_count++] = timeline->height + LANE_HEAD;
@@ -215,7 +210,7 @@ static const char *class_of_kind(struct ap_text kind)
 
 static const char *class_of(const struct ap_value *bar)
 {
-    return class_of_kind(ap_value_text(member(bar, "kind")));
+    return class_of_kind(ap_value_text(ap_value_member(bar, "kind")));
 }
 
 static bool is_kernel(const char *bar_class)
@@ -239,15 +234,15 @@ static const char *label_class(const char *bar_class)
 
 static void draw_lanes(struct html *html, const struct timeline *timeline)
 {
-    const struct ap_value *lane = ap_value_first(member(timeline->of, "lanes"));
+    const struct ap_value *lane = ap_value_first(ap_value_member(timeline->of, "lanes"));
     for (size_t i = 0; i < timeline->lane_count; i++, lane = lane->next) {
         ap_svg_rect(html, "lane", 0, timeline->lane_y[i], SVG_WIDTH, BAR_HEIGHT * (double)timeline->lane_depth[i]);
         ap_svg_text(html, "small", 0, timeline->lane_y[i] - 5);
-        ap_html_string(html, ap_text_is(ap_value_text(member(lane, "side")), "gpu") ? "GPU: " : "host: ");
-        if (ap_value_text(member(lane, "name")).bytes)
-            ap_html_text(html, ap_value_text(member(lane, "name")), 60);
+        ap_html_string(html, ap_text_is(ap_value_text(ap_value_member(lane, "side")), "gpu") ? "GPU: " : "host: ");
+        if (ap_value_text(ap_value_member(lane, "name")).bytes)
+            ap_html_text(html, ap_value_text(ap_value_member(lane, "name")), 60);
         else
-            ap_html_value(html, member(lane, "tid"));
+            ap_html_value(html, ap_value_member(lane, "tid"));
         ap_svg_text_end(html);
     }
 }
@@ -258,20 +253,22 @@ static void write_label(struct html *html, const struct ap_value *bar, double x,
     if (width < LEAST_LABEL || !label)
         return;
     ap_svg_text(html, label, x + 3, y + 12.5);
-    ap_html_text(html, label_of(ap_value_text(member(bar, "name")), class_of(bar)),
-                 ap_label_room(label_of(ap_value_text(member(bar, "name")), class_of(bar)), width - 6));
+    ap_html_text(html, label_of(ap_value_text(ap_value_member(bar, "name")), class_of(bar)),
+                 ap_label_room(label_of(ap_value_text(ap_value_member(bar, "name")), class_of(bar)), width - 6));
     ap_svg_text_end(html);
 }
 
 static void draw_bar(struct html *html, const struct timeline *timeline, const struct ap_value *bar)
 {
-    int64_t lane = ap_value_integer(member(bar, "lane"), -1), depth = ap_value_integer(member(bar, "depth"), 0);
-    int64_t start_ns = ap_value_integer(member(bar, "start_us"), 0), dur_ns = ap_value_integer(member(bar, "dur_us"), 0);
+    int64_t lane = ap_value_integer(ap_value_member(bar, "lane"), -1),
+            depth = ap_value_integer(ap_value_member(bar, "depth"), 0);
+    int64_t start_ns = ap_value_integer(ap_value_member(bar, "start_us"), 0),
+            dur_ns = ap_value_integer(ap_value_member(bar, "dur_us"), 0);
     if (lane < 0 || lane >= (int64_t)timeline->lane_count || depth < 0 || depth >= timeline->lane_depth[lane])
         return;
     double x = x_at(timeline, (double)start_ns), width = x_at(timeline, (double)start_ns + (double)dur_ns) - x;
     double y = timeline->lane_y[lane] + BAR_HEIGHT * (double)depth;
-    struct ap_text name = ap_value_text(member(bar, "name")), label = label_of(name, class_of(bar));
+    struct ap_text name = ap_value_text(ap_value_member(bar, "name")), label = label_of(name, class_of(bar));
     ap_html_string(html, "<g class=\"b\"");
     if (is_kernel(class_of(bar)) && label.bytes < name.bytes) {
         ap_html_string(html, " data-n=\"");
@@ -294,9 +291,9 @@ static void draw_bar(struct html *html, const struct timeline *timeline, const s
 /* Behind the bars as an area. */
 static void draw_gap(struct html *html, const struct timeline *timeline)
 {
-    const struct ap_value *gap = member(timeline->of, "gap");
-    double start_ns = (double)ap_value_integer(member(gap, "start_us"), 0),
-           dur_ns = (double)ap_value_integer(member(gap, "dur_us"), 0);
+    const struct ap_value *gap = ap_value_member(timeline->of, "gap");
+    double start_ns = (double)ap_value_integer(ap_value_member(gap, "start_us"), 0),
+           dur_ns = (double)ap_value_integer(ap_value_member(gap, "dur_us"), 0);
     if (dur_ns <= 0)
         return;
     double x = x_at(timeline, start_ns), width = x_at(timeline, start_ns + dur_ns) - x;
@@ -307,9 +304,9 @@ static void draw_gap(struct html *html, const struct timeline *timeline)
 
 static void draw_finding(struct html *html, const struct timeline *timeline)
 {
-    const struct ap_value *finding = member(timeline->of, "finding");
-    double start_ns = (double)ap_value_integer(member(finding, "start_us"), 0),
-           dur_ns = (double)ap_value_integer(member(finding, "dur_us"), 0);
+    const struct ap_value *finding = ap_value_member(timeline->of, "finding");
+    double start_ns = (double)ap_value_integer(ap_value_member(finding, "start_us"), 0),
+           dur_ns = (double)ap_value_integer(ap_value_member(finding, "dur_us"), 0);
     if (dur_ns <= 0)
         return;
     double x = x_at(timeline, start_ns), width = x_at(timeline, start_ns + dur_ns) - x;
@@ -320,14 +317,15 @@ static void draw_finding(struct html *html, const struct timeline *timeline)
  * the name, what stands on the bar. */
 static void put_more_rows(struct html *html, const struct timeline *timeline)
 {
-    const struct ap_value *more = member(timeline->of, "more"), *name = ap_value_first(member(more, "names")),
-                          *kind = ap_value_first(member(more, "kinds"));
-    struct ap_text rows = ap_value_text(member(more, "rows"));
+    const struct ap_value *more = ap_value_member(timeline->of, "more"),
+                          *name = ap_value_first(ap_value_member(more, "names")),
+                          *kind = ap_value_first(ap_value_member(more, "kinds"));
+    struct ap_text rows = ap_value_text(ap_value_member(more, "rows"));
     if (!html->contents || !rows.bytes || !ap_html_has_room(html, rows.bytes + NAMES_ROOM))
         return;
     ap_html_format(html, "<g class=\"more\" data-d=\"%lld %lld",
-                   (long long)ap_html_less(ap_value_integer(member(more, "start_us"), 0), timeline->start_ns),
-                   (long long)ap_value_integer(member(more, "dur_us"), 0));
+                   (long long)ap_html_less(ap_value_integer(ap_value_member(more, "start_us"), 0), timeline->start_ns),
+                   (long long)ap_value_integer(ap_value_member(more, "dur_us"), 0));
     for (size_t i = 0; i < timeline->lane_count; i++)
         ap_html_format(html, " %.0f", timeline->lane_y[i]);
     ap_html_string(html, "\" data-n=\"");
@@ -347,7 +345,7 @@ static void put_more_rows(struct html *html, const struct timeline *timeline)
 
 static const struct ap_value *outlined_finding(const struct html *html, const struct timeline *timeline)
 {
-    struct ap_text rule_id = ap_text_member(member(timeline->of, "finding"), "rule_id");
+    struct ap_text rule_id = ap_text_member(ap_value_member(timeline->of, "finding"), "rule_id");
     const struct ap_value *finding = ap_value_first(ap_html_at(html, "findings"));
     while (finding && !ap_text_equal(ap_text_member(finding, "rule_id"), rule_id))
         finding = finding->next;
@@ -358,19 +356,19 @@ static void write_subject(struct html *html, const struct timeline *timeline)
 {
     const struct ap_value *finding = outlined_finding(html, timeline);
     ap_html_string(html, "Threads of the host, and streams of the GPU below them: ");
-    ap_html_text(html, ap_value_text(member(timeline->of, "about")), 60);
+    ap_html_text(html, ap_value_text(ap_value_member(timeline->of, "about")), 60);
     ap_html_string(html, ", ");
     ap_html_time(html, timeline->dur_ns);
     ap_html_string(html, ".");
-    if (member(timeline->of, "finding"))
-        ap_html_tell(html, finding ? finding : member(timeline->of, "finding"),
+    if (ap_value_member(timeline->of, "finding"))
+        ap_html_tell(html, finding ? finding : ap_value_member(timeline->of, "finding"),
                      finding ? " Outlined: {p title}." : " Outlined: {n rule_id}.");
 }
 
 static void write_left_out(struct html *html, const struct timeline *timeline)
 {
-    int64_t left_out = ap_value_integer(member(timeline->of, "left_out"), 0);
-    if (ap_value_integer(member(timeline->of, "lanes_left_out"), 0))
+    int64_t left_out = ap_value_integer(ap_value_member(timeline->of, "left_out"), 0);
+    if (ap_value_integer(ap_value_member(timeline->of, "lanes_left_out"), 0))
         ap_html_format(html, " Of more than %d threads and streams those with the longest rows are shown.", MOST_LANES);
     if (html->contents)
         ap_html_string(html, " Zoom in for short rows, and out for the rest of the recording.");
@@ -383,10 +381,10 @@ static void write_left_out(struct html *html, const struct timeline *timeline)
 
 static void write_timeline_sentence(struct html *html, const struct timeline *timeline)
 {
-    const struct ap_value *gap = member(timeline->of, "gap");
+    const struct ap_value *gap = ap_value_member(timeline->of, "gap");
     write_subject(html, timeline);
-    if (member(gap, "dur_us")) {
-        const struct html_time_part *cause = part_of(ap_value_text(member(gap, "cause")));
+    if (ap_value_member(gap, "dur_us")) {
+        const struct html_time_part *cause = part_of(ap_value_text(ap_value_member(gap, "cause")));
         ap_html_tell(html, gap, " Shaded: no device works for {v dur_us}, most of it because ");
         ap_html_string(html, cause ? cause->label : "of an unknown cause");
         ap_html_string(html, ".");
@@ -396,8 +394,8 @@ static void write_timeline_sentence(struct html *html, const struct timeline *ti
 
 static bool has_kind(const struct timeline *timeline, const char *kind)
 {
-    for (const struct ap_value *bar = ap_value_first(member(timeline->of, "bars")); bar; bar = bar->next)
-        if (ap_text_is(ap_value_text(member(bar, "kind")), kind))
+    for (const struct ap_value *bar = ap_value_first(ap_value_member(timeline->of, "bars")); bar; bar = bar->next)
+        if (ap_text_is(ap_value_text(ap_value_member(bar, "kind")), kind))
             return true;
     return false;
 }
@@ -421,10 +419,10 @@ static void write_timeline_legend(struct html *html, const struct timeline *time
 static void write_longest_bars(struct html *html, const struct timeline *timeline)
 {
     static const char *const titles[] = { "Row", "Starts after", "Lasts", NULL };
-    const struct ap_value *bar = ap_value_first(member(timeline->of, "bars"));
+    const struct ap_value *bar = ap_value_first(ap_value_member(timeline->of, "bars"));
     ap_figures_begin(html, titles);
     for (int i = 0; bar && i < 20 && ap_html_has_room(html, 3000); bar = bar->next, i++) {
-        int64_t start_ns = ap_value_integer(member(bar, "start_us"), 0);
+        int64_t start_ns = ap_value_integer(ap_value_member(bar, "start_us"), 0);
         ap_html_tell(html, bar, "<tr><th scope=\"row\">{n name}");
         ap_html_format(html, "</th><td class=\"r\" data-v=\"%lld\">", (long long)start_ns);
         ap_html_time(html, ap_html_less(start_ns, timeline->start_ns));
@@ -436,8 +434,8 @@ static void write_longest_bars(struct html *html, const struct timeline *timelin
 void ap_html_timeline(struct html *html)
 {
     struct timeline timeline = { .of = ap_html_at(html, "pictures.timeline") };
-    timeline.start_ns = ap_value_integer(member(timeline.of, "start_us"), 0);
-    timeline.dur_ns = ap_value_integer(member(timeline.of, "dur_us"), 0);
+    timeline.start_ns = ap_value_integer(ap_value_member(timeline.of, "start_us"), 0);
+    timeline.dur_ns = ap_value_integer(ap_value_member(timeline.of, "dur_us"), 0);
     place_lanes(&timeline);
     if (timeline.dur_ns <= 0 || !timeline.lane_count)
         return;
@@ -450,7 +448,7 @@ void ap_html_timeline(struct html *html)
     ap_html_format(html, "<g class=\"axis\" data-v=\"%lld\">", (long long)timeline.dur_ns);
     ap_axis_time(html, timeline.dur_ns, 0, SVG_WIDTH, 4, timeline.height);
     ap_html_string(html, "</g>\n");
-    const struct ap_value *bar = ap_value_first(member(timeline.of, "bars"));
+    const struct ap_value *bar = ap_value_first(ap_value_member(timeline.of, "bars"));
     for (int i = 0; bar && i < MOST_BARS && ap_html_has_room(html, 12000); bar = bar->next, i++)
         draw_bar(html, &timeline, bar);
     put_more_rows(html, &timeline);

@@ -195,10 +195,9 @@ static void write_program(struct program *program, const struct ap_cli_sandbox *
     allow_where(program, SYS_clone, 0, thread, thread);
     for_call(program, SYS_clone3, 1);
     give(program, SECCOMP_RET_ERRNO | ENOSYS);
-    if (sandbox->may_read)
+    if (sandbox->may_read) {
         allow_where(program, SYS_openat, 2, O_ACCMODE | O_CREAT | O_TRUNC | O_APPEND | (uint32_t)(O_TMPFILE & ~O_DIRECTORY),
                     0);
-    if (sandbox->may_read) {
         for_call(program, SYS_getdents64, 1);
         give(program, SECCOMP_RET_ALLOW);
     }

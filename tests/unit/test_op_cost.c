@@ -298,6 +298,12 @@ static void tiles_stand_in_names(void)
     CHECK(!ap_kernel_loads_narrowly(ap_text_of("cutlass_80_tensorop_d884gemm_64x64_16x4_nn_align1")));
     CHECK(!ap_kernel_tile_of(ap_text_of("void vectorized_elementwise_kernel<4>"), &tile));
     CHECK(!ap_kernel_tile_of(ap_text_of("_MT4096x4096"), &tile));
+    CHECK(ap_kernel_tile_of(ap_text_of("cutlass3x_sm100_tensorop_s128x256x16gemm_bf16_bf16_f32_bf16_bf16_128x256x64_tnn"),
+                            &tile) &&
+          tile.rows == 128 && tile.columns == 256);
+    CHECK(ap_kernel_generation(ap_text_of("cutlass_80_tensorop_bf16_s16816gemm_bf16_256x128_64x3_tn_align8")) == 8);
+    CHECK(ap_kernel_generation(ap_text_of("nvjet_sm100_tst_256x256_64x4_2x1_2cta_v_bz_TNN")) == 10);
+    CHECK(ap_kernel_generation(ap_text_of("nvjet_tst_256x128_64x4_2x1_v_bz_coopA_TNN")) == 0);
 }
 
 static enum ap_status read_peaks(const char *text, size_t *ret_count, struct ap_error *ret_error)

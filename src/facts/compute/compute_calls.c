@@ -317,7 +317,12 @@ static void take_kernel(struct finding *finding, const struct ap_device_row *lin
     struct ap_compute *compute = finding->compute;
     const struct ap_trace *trace = finding->trace;
     int64_t ns = trace->events.dur_ns[linked->row];
+    unsigned told = finding->facts->families.of_name[trace->events.name[linked->row]];
     add_ns(compute, &compute->kernel_ns, ns);
+    if (told & AP_KERNEL_DEQUANTIZES) {
+        add_ns(compute, &compute->dequantize_ns, ns);
+        compute->dequantize_count++;
+    }
     bool is_mapped = finding->mapped && finding->mapped[linked->row];
     uint32_t row = is_mapped ? finding->replayed[linked->row] : counted_around(finding, linked->op);
     if (row == AP_NO_ROW || !ap_row_set_has(&compute->counted, row))
@@ -331,7 +336,8 @@ static void take_kernel(struct finding *finding, const struct ap_device_row *lin
         int bytes = element_bytes_told(ap_trace_text(trace, trace->events.name[linked->row]));
         group->cost.bytes = bytes ? group->cost.moved_elements * bytes : -1;
     }
-    if (finding->facts->families.of_name[trace->events.name[linked->row]] & AP_KERNEL_SPARSE)
+    group->is_unfolded |= (told & AP_KERNEL_UNFOLDS) != 0;
+    if (told & AP_KERNEL_SPARSE)
         group->cost =
             (struct ap_call_cost){ .kind = group->cost.kind, .element = group->cost.element, .flops = -1, .bytes = -1 };
     if (*longest == AP_NO_ROW || ns > trace->events.dur_ns[*longest])

@@ -28,6 +28,7 @@
 #define TILE_RATIO 0.9
 #define WAVE_RATIO 0.8
 #define FILL_RATIO 0.6 /* both together: half of the device has nothing to do */
+#define BF16_MAJOR 8   /* compute capability from which NVIDIA's matrix units take bfloat16 */
 #define ALIGNMENT 16   /* bytes that a load of a tensor core's operand takes at once */
 
 static const char *const names[AP_CAUSE_COUNT_] = {
@@ -208,8 +209,18 @@ static bool is_unsplit(const struct ap_compute_group *group, struct ap_text kern
            group->kernel_count <= group->timed_count && !ap_kernel_splits_inner(kernel);
 }
 
+/* From Hopper on each generation for servers has matrix instructions of its own, and kernels of an older one are far below
+ * its peak; devices for desktops share those of Ampere. */
+static bool is_of_older_kernel(const struct ap_compute_group *group, struct ap_text kernel,
+                               const struct ap_device_peak *device)
+{
+    int bytes = ap_element_bytes(group->cost.element), made_for = ap_kernel_generation(kernel);
+    return device && !device->peak.is_amd && (device->peak.major == 9 || device->peak.major == 10) && bytes > 0 &&
+           bytes <= 2 && made_for > 0 && made_for < device->peak.major;
+}
+
 static enum ap_compute_cause cause_of_product(const struct ap_compute_group *group, struct ap_text kernel,
-                                              const struct ap_roofline *roofline, double multiprocessors)
+                                              const struct ap_roofline *roofline, const struct ap_device_peak *device)
 {
     const struct ap_call_cost *cost = &group->cost;
     double narrow = fmin(cost->m, cost->n), wide = fmax(cost->m, cost->n);
@@ -217,7 +228,7 @@ static enum ap_compute_cause cause_of_product(const struct ap_compute_group *gro
         return cost->tokens_per_expert < FEW_TOKENS ? AP_CAUSE_few_tokens_per_expert : AP_CAUSE_slow_experts;
     if (cost->batch > 1 && wide <= TINY)
         return AP_CAUSE_tiny_products;
-    if (is_unsplit(group, kernel, multiprocessors))
+    if (is_unsplit(group, kernel, device ? device->peak.sm_count : 0))
         return AP_CAUSE_unsplit_product;
     if (roofline->is_memory_bound && cost->m <= FEW_ROWS && cost->weight_bytes > cost->bytes / 2)
         return AP_CAUSE_few_rows;
@@ -227,13 +238,18 @@ static enum ap_compute_cause cause_of_product(const struct ap_compute_group *gro
         return AP_CAUSE_unaligned_product;
     if (roofline->is_memory_bound && narrow <= NARROW && wide >= 16 * narrow)
         return AP_CAUSE_narrow_product;
-    return fills_little(roofline) ? AP_CAUSE_tile_fill : AP_CAUSE_slow_product;
+    if (fills_little(roofline))
+        return AP_CAUSE_tile_fill;
+    return is_of_older_kernel(group, kernel, device) ? AP_CAUSE_older_kernels : AP_CAUSE_slow_product;
 }
 
-static enum ap_compute_cause cause_of_convolution(const struct ap_call_cost *cost)
+static enum ap_compute_cause cause_of_convolution(const struct ap_compute_group *group)
 {
+    const struct ap_call_cost *cost = &group->cost;
     if (cost->groups > 1 && cost->channels_per_group <= 1)
         return AP_CAUSE_depthwise;
+    if (group->is_unfolded)
+        return AP_CAUSE_unfolded;
     if (cost->is_transposed)
         return AP_CAUSE_transposed;
     if (cost->channels_per_group > 0 && cost->channels_per_group < FEW_CHANNELS)
@@ -271,13 +287,21 @@ static enum ap_compute_cause cause_of_traffic(const struct ap_call_cost *cost)
     return cost->row_elements > 0 && cost->row_elements <= SHORT_ROW ? AP_CAUSE_short_rows : AP_CAUSE_slow_traffic;
 }
 
+static bool is_emulated(const struct ap_call_cost *cost, const struct ap_device_peak *device)
+{
+    return cost->element == AP_ELEMENT_bf16 && ap_work_kind_multiplies(cost->kind) && device && !device->peak.is_amd &&
+           device->source <= AP_PEAK_by_properties && device->peak.major < BF16_MAJOR;
+}
+
 static enum ap_compute_cause cause_of(const struct ap_compute_group *group, struct ap_text kernel,
-                                      const struct ap_roofline *roofline, double multiprocessors)
+                                      const struct ap_roofline *roofline, const struct ap_device_peak *device)
 {
     const struct ap_call_cost *cost = &group->cost;
+    if (is_emulated(cost, device))
+        return AP_CAUSE_emulated_type;
     switch (cost->kind) {
-    case AP_WORK_gemm: return cause_of_product(group, kernel, roofline, multiprocessors);
-    case AP_WORK_convolution: return cause_of_convolution(cost);
+    case AP_WORK_gemm: return cause_of_product(group, kernel, roofline, device);
+    case AP_WORK_convolution: return cause_of_convolution(group);
     case AP_WORK_attention: return cause_of_attention(cost);
     case AP_WORK_moe: return cost->tokens_per_expert < FEW_TOKENS ? AP_CAUSE_few_tokens_per_expert : AP_CAUSE_slow_experts;
     default: return cause_of_traffic(cost);
@@ -302,7 +326,7 @@ static void find_cause(const struct ap_compute *compute, const struct ap_compute
     struct ap_text kernel = group->kernel ? ap_trace_text(trace, group->kernel) : AP_TEXT("");
     if (compute->is_host || roofline->good_ns < 0)
         return;
-    enum ap_compute_cause cause = cause_of(group, kernel, roofline, device ? device->peak.sm_count : 0);
+    enum ap_compute_cause cause = cause_of(group, kernel, roofline, device);
     roofline->shape_cause = cause;
     if ((double)group->median_ns < LEAST_NS)
         return;

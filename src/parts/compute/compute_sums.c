@@ -161,8 +161,8 @@ static void add_kinds(const struct ap_compute_work *work, struct ap_model *model
     ap_add_known_ratio(model, to, "lost_ratio", rated && kernel_ns > 0, kernel_ns > 0 ? lost_ns / kernel_ns : 0);
 }
 
-static void add_worst(const struct ap_compute_work *work, const struct ap_compute_sum *sum, struct ap_model *model,
-                      struct ap_value *row)
+void ap_compute_add_worst(const struct ap_compute_work *work, const struct ap_compute_sum *sum, struct ap_model *model,
+                          struct ap_value *row)
 {
     if (!sum->count) {
         ap_add_null(model, row, "longest");
@@ -182,7 +182,7 @@ static void add_causes(const struct ap_compute_work *work, struct ap_model *mode
     for (int cause = 0; cause < AP_CAUSE_COUNT_; cause++) {
         struct ap_value *row = ap_add_object(model, causes, ap_compute_cause_name((enum ap_compute_cause)cause));
         add_sum(work, &sums[cause], model, row);
-        add_worst(work, &sums[cause], model, row);
+        ap_compute_add_worst(work, &sums[cause], model, row);
     }
 }
 
@@ -227,7 +227,7 @@ static void add_type(const struct ap_compute_work *work, const char *key, enum a
     ap_add_time(model, row, "total_dur_us", sum.total_ns);
     ap_add_quotient(model, row, "kernel_ratio", (double)sum.total_ns, kernel_ns);
     ap_add_time(model, row, "saved_us", ap_compute_ns(saved_ns));
-    add_worst(work, &sum, model, row);
+    ap_compute_add_worst(work, &sum, model, row);
 }
 
 void ap_compute_add_sums(const struct ap_compute_work *work, struct ap_model *model, struct ap_value *to)

@@ -439,6 +439,12 @@ def traffic():
                             "=0.1 "
                             "=1e-05", "void cudnn::bn_fw_tr_1C11_kernel_NCHW<float, float, int, 512, true, 1, true>(...)",
                             bytes_us(moved, .3), bytes_us(moved, 2.1), ["slow-memory-kernels"])
+    yield "double-weight", Case("H100", [
+        call("aten::mul", "float[32768,4096] double[4096]", (ELEMENTWISE % (("MulFunctor<double>",) * 2),
+                                                             bytes_us(12 * 2 ** 27, 2.7))),
+        call("aten::tanh", "double[32768,4096]", (VECTORIZED % (("tanh_kernel",) * 2), bytes_us(2 ** 31, 2.9)))],
+        [call("aten::mul", "float[32768,4096] float[4096]", (VECTORIZED % (("MulFunctor<float>",) * 2),
+                                                             bytes_us(2 ** 30, 2.7)))], ["double-precision-leak"])
     yield "double-add", one("aten::add", "double[134217728] float[134217728] =1",
                             add(VECTORIZED).replace("float", "double"),
                             bytes_us(3 * 2 ** 30, 2.9), bytes_us(3 * 2 ** 29, 2.9), ["double-precision-leak"],

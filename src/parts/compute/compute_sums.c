@@ -201,11 +201,19 @@ static void add_above(const struct ap_compute_work *work, struct ap_model *model
 
 /* ---- types ---- */
 
+/* 64-bit floats are what a call works in where one of its tensors is of them. */
+static bool is_of_type(const struct ap_call_cost *cost, enum ap_element element)
+{
+    if (element == AP_ELEMENT_fp64)
+        return cost->element == AP_ELEMENT_fp64 || cost->meets_doubles;
+    return cost->element == element && ap_work_kind_multiplies(cost->kind);
+}
+
 /* What fewer bits would save: of 64-bit floats half, which is the traffic. */
 static double saved_by_fewer_bits_ns(const struct ap_compute_work *work, uint32_t index)
 {
     const struct ap_compute_group *group = &work->compute.groups[index];
-    if (group->cost.element == AP_ELEMENT_fp64)
+    if (is_of_type(&group->cost, AP_ELEMENT_fp64))
         return (double)group->total_ns / 2;
     return work->has_device ? ap_roofline_saved_by_16_bits_ns(group, &work->rooflines[index], &work->device) : 0;
 }
@@ -217,7 +225,7 @@ static void add_type(const struct ap_compute_work *work, const char *key, enum a
     double saved_ns = 0, kernel_ns = work->compute.is_host ? 0 : (double)work->compute.kernel_ns;
     for (uint32_t index = 0; index < work->compute.group_count; index++) {
         const struct ap_call_cost *cost = &work->compute.groups[index].cost;
-        if (cost->element != element || (element != AP_ELEMENT_fp64 && !ap_work_kind_multiplies(cost->kind)))
+        if (!is_of_type(cost, element))
             continue;
         ap_compute_sum_add(work, &sum, index);
         saved_ns += saved_by_fewer_bits_ns(work, index);

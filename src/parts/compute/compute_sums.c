@@ -144,7 +144,7 @@ static void add_sum(const struct ap_compute_work *work, const struct ap_compute_
 static void add_kinds(const struct ap_compute_work *work, struct ap_model *model, struct ap_value *to)
 {
     struct ap_compute_sum sums[AP_WORK_KIND_COUNT_] = { { .count = 0 } };
-    double lost_ns = 0, kernel_ns = work->compute.is_host ? 0 : (double)work->compute.kernel_ns;
+    double bound_ns = 0, rated_ns = 0, lost_ns = 0, kernel_ns = work->compute.is_host ? 0 : (double)work->compute.kernel_ns;
     bool rated = false;
     struct ap_value *list = ap_add_list(model, to, "kinds");
     for (uint32_t group = 0; group < work->compute.group_count; group++)
@@ -156,8 +156,11 @@ static void add_kinds(const struct ap_compute_work *work, struct ap_model *model
         ap_add_string(model, row, "kind", ap_work_kind_name((enum ap_work_kind)kind));
         add_sum(work, &sums[kind], model, row);
         lost_ns += sums[kind].lost_ns;
+        bound_ns += sums[kind].bound_ns;
+        rated_ns += (double)sums[kind].rated_ns;
         rated |= sums[kind].rated_ns > 0 && work->device.source <= AP_PEAK_by_kernels;
     }
+    ap_add_quotient(model, to, "roofline_ratio", bound_ns, rated_ns);
     ap_add_known_ratio(model, to, "lost_ratio", rated && kernel_ns > 0, kernel_ns > 0 ? lost_ns / kernel_ns : 0);
 }
 

@@ -481,6 +481,16 @@ def passes():
         call("aten::copy_", f"{short} {full} =False", (COPY, bytes_us(6 * logits, 2.9)))],
         [head, call("liger::cross_entropy", f"{short} long[{rows}]", ("liger_cross_entropy_kernel",
                                                                       bytes_us(4 * logits, 2.7)))], ["vocabulary-loss"])
+    keys, moved = "bf16[32,8,4,8192,128]", 32 * 8 * 8192 * 128 * 2
+    spread = call("aten::copy_", f"{keys} {keys}@8388608,1048576,0,128,1 =False", (
+        ELEMENTWISE % (("direct_copy_kernel_cuda",) * 2), bytes_us(5 * moved, 2.7)))
+
+    def attend(heads, kernel_us):
+        pairs = f"bf16[32,8192,{heads},128] bf16[32,8192,{heads},128]"
+        return call("aten::_flash_attention_forward", f"bf16[32,1,32,128] {pairs} - - =1 =8192 =0. =False =False =0.088 "
+                    "- - - -", (SPLIT_KV, kernel_us))
+    yield "repeated-keys", Case("H100", [spread, spread, attend(32, bytes_us(8 * moved, 2.8))],
+                                [attend(8, bytes_us(2 * moved, 2.7))], ["expanded-copies"])
     packed, weights = 4096 * 11008 // 2, "bf16[4096,11008]"
     vector = "void gemvx::kernel<int, int, __nv_bfloat16, __nv_bfloat16, __nv_bfloat16, float, false, true, true, false>()"
     yield "dequantized", Case("H100", [

@@ -109,6 +109,8 @@ static void of_copy(const struct ap_op_inputs *inputs, struct ap_call_cost *cost
     note_layout(inputs, cost);
     cost->flops = 0;
     cost->bytes = all_bytes(inputs);
+    const struct ap_tensor_dims *from = ap_op_input(inputs, 1);
+    cost->repeats = from && ap_op_distinct(inputs, from) * 2 <= ap_cost_elements(from);
 }
 
 static void of_fill(const struct ap_op_inputs *inputs, struct ap_call_cost *cost)

@@ -31,6 +31,7 @@ struct ap_call_cost {
     double elements;                   /* of the first tensor; 0 = not known */
     bool meets_doubles;                /* tensors of 64-bit floats and of floats of fewer bits in one call */
     bool narrows;                      /* copies wider floats into 8 bits */
+    bool repeats;                      /* copies a tensor that is spread out, each element several times */
     double moved_elements;             /* read and written, where only the kernel tells how long each is; 0 else */
     double mask_bytes;                 /* attention: of a mask that is handed in as a tensor; 0 else */
     double passes;                     /* that good kernels sort with: over the least bytes; 0 = they do not sort */

@@ -148,10 +148,22 @@ static void add_promoted(const struct ap_compute_work *work, struct ap_model *mo
     add_pattern(work, &sum, 0, "promoted", model, to);
 }
 
+/* ---- copies of what is spread out ---- */
+
+static void add_repeated(const struct ap_compute_work *work, struct ap_model *model, struct ap_value *to)
+{
+    struct ap_compute_sum sum = { .count = 0 };
+    for (uint32_t index = 0; index < work->compute.group_count; index++)
+        if (work->compute.groups[index].cost.repeats)
+            ap_compute_sum_add(work, &sum, index);
+    add_pattern(work, &sum, 0, "repeated", model, to);
+}
+
 void ap_compute_add_patterns(const struct ap_compute_work *work, struct ap_model *model, struct ap_value *to)
 {
     add_promoted(work, model, to);
     add_vocabulary(work, model, to);
     add_scaling(work, model, to);
     add_dequantized(work, model, to);
+    add_repeated(work, model, to);
 }

@@ -224,7 +224,8 @@ static enum ap_status add_loop(struct ap_habit_rows *rows, size_t start, size_t 
                                     .keeps = AP_HAS(pass.any, CELL)       ? CELL_KEEPS
                                              : id == AP_HABIT_expert_loop ? EXPERTS_KEEP
                                                                           : 0,
-                                    .is_slow = !is_short && (id == AP_HABIT_operator_loop || id == AP_HABIT_module_loop) };
+                                    .is_slow = !is_short && (id == AP_HABIT_operator_loop || id == AP_HABIT_module_loop ||
+                                                             id == AP_HABIT_expert_loop) };
     ap_habit_take_names(rows->items + start, period, loop->names);
     return AP_OK;
 }

@@ -13,6 +13,7 @@ struct group {
     struct ap_str place, function, reason;
     uint64_t count, failed;
     int64_t total_ns, max_ns; /* total -1 = not told */
+    int64_t again_ns;         /* of the place: of functions that had been compiled before */
     uint8_t kind;
 };
 
@@ -25,11 +26,13 @@ struct groups {
 /* Of one kind over all places. */
 struct kind_sum {
     uint64_t count, places, most;
+    double again_ns; /* its share of the compilations of its functions */
 };
 
 struct part {
     struct ap_compile_log *log;
     struct groups breaks, recompiles, functions;
+    struct groups places; /* where functions begin: recompilations that were logged, and their time */
     struct kind_sum break_kinds[AP_BREAK_COUNT_], recompile_kinds[AP_RECOMPILE_COUNT_];
     uint64_t break_count, recompile_count, failed_count, limit_count, again_count;
     int64_t total_ns, again_ns;
@@ -87,6 +90,33 @@ static enum ap_status take_entries(struct part *part, struct ap_error *reterr)
     return AP_OK;
 }
 
+static enum ap_status take_again(struct part *part, const struct ap_log_compilation *compilation, int64_t ns,
+                                 struct ap_error *reterr)
+{
+    struct group *place;
+    if (!compilation->again)
+        return AP_OK;
+    AP_TRY(group_of(part->log, &part->places, compilation->place.id, 0, &place, reterr));
+    place->again_ns = ap_add_sat(place->again_ns, ns, &part->log->overflowed);
+    return AP_OK;
+}
+
+/* The time of a place goes to its kinds by how often each was logged there. */
+static enum ap_status share_again(struct part *part, struct ap_error *reterr)
+{
+    struct group *place;
+    for (uint32_t i = 0; i < part->recompiles.map.count; i++) {
+        AP_TRY(group_of(part->log, &part->places, part->recompiles.list[i].place.id, 0, &place, reterr));
+        place->count += part->recompiles.list[i].count;
+    }
+    for (uint32_t i = 0; i < part->recompiles.map.count; i++) {
+        const struct group *group = &part->recompiles.list[i];
+        AP_TRY(group_of(part->log, &part->places, group->place.id, 0, &place, reterr));
+        part->recompile_kinds[group->kind].again_ns += (double)place->again_ns * (double)group->count / (double)place->count;
+    }
+    return AP_OK;
+}
+
 static enum ap_status take_compilations(struct part *part, struct ap_error *reterr)
 {
     struct ap_compile_log *log = part->log;
@@ -106,7 +136,9 @@ static enum ap_status take_compilations(struct part *part, struct ap_error *rete
         part->limit_count += compilation->at_limit;
         part->again_count += compilation->again;
         part->again_ns = ap_add_sat(part->again_ns, compilation->again ? ns : 0, &log->overflowed);
+        AP_TRY(take_again(part, compilation, ns, reterr));
     }
+    AP_TRY(share_again(part, reterr));
     part->limit_count = part->limit_count > log->limit_lines ? part->limit_count : log->limit_lines;
     return AP_OK;
 }
@@ -160,21 +192,24 @@ static enum ap_status add_rows(const struct part *part, const struct groups *gro
     return AP_OK;
 }
 
-static void add_kind(const struct kind_sum *kind, const char *key, struct ap_model *model, struct ap_value *to)
+static void add_kind(const struct kind_sum *kind, bool is_timed, const char *key, struct ap_model *model,
+                     struct ap_value *to)
 {
     struct ap_value *row = ap_add_object(model, to, key);
     ap_add_count(model, row, "count", (int64_t)kind->count);
     ap_add_count(model, row, "places", (int64_t)kind->places);
     ap_add_count(model, row, "most", (int64_t)kind->most);
+    ap_add_known_time(model, row, "again_us", is_timed, (int64_t)kind->again_ns);
 }
 
 static void add_kinds(const struct part *part, bool breaks, struct ap_model *model, struct ap_value *parent)
 {
     struct ap_value *to = ap_add_object(model, parent, "kinds");
     for (int i = 0; breaks && i < AP_BREAK_COUNT_; i++)
-        add_kind(&part->break_kinds[i], ap_break_kind_name((enum ap_break_kind)i), model, to);
+        add_kind(&part->break_kinds[i], false, ap_break_kind_name((enum ap_break_kind)i), model, to);
     for (int i = 0; !breaks && i < AP_RECOMPILE_COUNT_; i++)
-        add_kind(&part->recompile_kinds[i], ap_recompile_kind_name((enum ap_recompile_kind)i), model, to);
+        add_kind(&part->recompile_kinds[i], part->log->any_structured, ap_recompile_kind_name((enum ap_recompile_kind)i),
+                 model, to);
 }
 
 static void add_compilations(const struct part *part, struct ap_model *model, struct ap_value *parent)
@@ -228,7 +263,7 @@ static enum ap_status add_all(const struct part *part, uint64_t top_n, struct ap
 
 static void release(struct part *part)
 {
-    struct groups *all[] = { &part->breaks, &part->recompiles, &part->functions };
+    struct groups *all[] = { &part->breaks, &part->recompiles, &part->functions, &part->places };
     for (size_t i = 0; i < AP_COUNT_OF(all); i++) {
         ap_pair_map_release(&all[i]->map);
         AP_FREE(part->log->gate, all[i]->list, all[i]->capacity);
@@ -239,7 +274,7 @@ static enum ap_status add_part(struct ap_compile_log *log, uint64_t top_n, struc
                                struct ap_other_verdict *ret_verdict, struct ap_error *reterr)
 {
     struct part part = { .log = log };
-    part.breaks.map.gate = part.recompiles.map.gate = part.functions.map.gate = log->gate;
+    part.breaks.map.gate = part.recompiles.map.gate = part.functions.map.gate = part.places.map.gate = log->gate;
     enum ap_status status = take_entries(&part, reterr);
     AP_AND_THEN(status, take_compilations(&part, reterr));
     AP_AND_THEN(status, add_all(&part, top_n, model, ret_verdict, reterr));

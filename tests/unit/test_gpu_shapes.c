@@ -107,6 +107,9 @@ static void other_softmaxes_are_no_attention(void)
         kernel(&run, MUL, 1);
     kernel(&run, SOFTMAX, 10); /* far from its neighbors */
     kernel(&run, GEMM, 100);
+    kernel(&run, SOFTMAX, 10);
+    kernel(&run, "void at::native::sbtopk::gatherTopK<float, unsigned int, 2, false>", 5); /* of experts, or a token */
+    kernel(&run, GEMM, 100);
     run_op(&run, "aten::op", NULL, NULL, "8", SOFTMAX, 10); /* on another stream */
     kernel(&run, GEMM, 100);
     kernel(&run, SOFTMAX, 10); /* of a loss */

@@ -46,6 +46,33 @@ static void few_passes_and_layers_are_no_loop(void)
     end(&run);
 }
 
+static void pass(struct run *run, const char *first, int64_t start_us, int64_t dur_us)
+{
+    static const char *const names[] = { "aten::index", "aten::linear", "aten::silu", "aten::linear", "aten::index_add_" };
+    op(run, first, start_us, dur_us, 0);
+    for (int i = 0; i < 5; i++)
+        op(run, names[i], start_us + (dur_us + 1) * (i + 1), dur_us, 0);
+}
+
+static void experts_are_a_loop_and_layers_of_a_graph_are_not(void)
+{
+    struct run run;
+    begin(&run);
+    for (int i = 0; i < 4; i++)
+        pass(&run, "aten::where", i * 30, 4);
+    op(&run, "aten::mul", 120, 4, 0);
+    for (int i = 0; i < 8; i++)
+        pass(&run, "aten::layer_norm", 200 + i * 30, 4);
+    op(&run, "aten::mul", 500, 4, 0);
+    for (int i = 0; i < 4; i++)
+        pass(&run, "aten::eq", 1000 + i * 1206, 200); /* arithmetic takes it, and no loop */
+    analyze(&run);
+    is_int(habit(&run, "expert_loop", "count"), 1, "rows of each are found, by short calls");
+    is_int(habit(&run, "expert_loop", "total_us"), 119, "from the first to the last");
+    is_int(habit(&run, "operator_loop", "count"), 0, "and no other loop");
+    end(&run);
+}
+
 static void kinds_of_loops_are_told_apart(void)
 {
     struct run run;
@@ -1228,6 +1255,7 @@ int main(void)
 {
     a_loop_is_told_with_its_backward();
     few_passes_and_layers_are_no_loop();
+    experts_are_a_loop_and_layers_of_a_graph_are_not();
     kinds_of_loops_are_told_apart();
     a_graph_of_the_backward_pass_is_told_where_nothing_uses_it();
     python_around_recomputation_goes_with_it();

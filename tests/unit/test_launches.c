@@ -471,6 +471,21 @@ static void waits_have_a_reason_and_a_line(void)
     end(&run);
 }
 
+static void what_a_driver_does_for_a_wait_is_no_other_wait(void)
+{
+    struct run run;
+    begin(&run);
+    launch(&run, 0, 5, 95, 1);
+    call(&run, "host", "synchronizeStream", 10, 91, 7);
+    call(&run, "driver", "synchronize", 12, 88, 7);
+    call(&run, "driver", "synchronize", 102, 2, 7);
+    launch(&run, 110, 115, 10, 2);
+    analyze(&run);
+    is_int(number(&run, "sync.explicit.count"), 2, "of one number, and within the call");
+    is_int(us(&run, "sync.explicit.blocked_us"), 93, "its time counts once");
+    end(&run);
+}
+
 static void without_operators_copies_and_calls_tell_the_reason(void)
 {
     struct run run;
@@ -689,6 +704,7 @@ int main(void)
     the_last_wait_of_steps_holds_up_the_rest_of_them();
     a_queue_that_waits_for_something_else_is_not_held_up();
     waits_have_a_reason_and_a_line();
+    what_a_driver_does_for_a_wait_is_no_other_wait();
     without_operators_copies_and_calls_tell_the_reason();
     waits_belong_to_their_thread_s_device();
     copies_are_told_apart();

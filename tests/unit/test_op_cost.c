@@ -205,6 +205,22 @@ static void attention_counts_what_the_mask_leaves(void)
                 FLASH("False")) < 0); /* sequences of unknown lengths */
 }
 
+/* Of flash_attn: causal, and the window behind it. */
+#define WINDOW(causal, left, right) "[\"\",\"\",\"\",\"0.\",\"0.088\",\"" causal "\",\"" left "\",\"" right "\",\"0.\",\"\"]"
+
+static void windows_leave_keys_out(void)
+{
+    const char *name = "flash_attn::_flash_attn_forward", *dims = "[[1,4096,2,8],[1,4096,2,8],[1,4096,2,8]]";
+    double full = 4096.0 * 4096, pair = 4 * 2 * 8;
+    CHECK(is(flops(name, dims, BF16_3, WINDOW("False", "-1", "-1")), full * pair));
+    CHECK(is(flops(name, dims, BF16_3, WINDOW("True", "-1", "-1")), full / 2 * pair));
+    CHECK(is(flops(name, dims, BF16_3, WINDOW("True", "1023", "0")), (4096.0 * 1024 - 1023.0 * 1023 / 2) * pair));
+    CHECK(is(flops(name, dims, BF16_3, WINDOW("False", "512", "511")),
+             (4096.0 * 1024 - 512.0 * 512 / 2 - 511.0 * 511 / 2) * pair));
+    CHECK(is(flops(name, dims, BF16_3, WINDOW("True", "8192", "0")), full / 2 * pair)); /* longer than the sequence */
+    CHECK(is(flops(name, "[[1,1,2,8],[1,4096,2,8],[1,4096,2,8]]", BF16_3, WINDOW("True", "1023", "0")), 1024 * pair));
+}
+
 #define PACKED(longest_q, longest_k, causal) \
     "[\"\",\"\",\"\",\"\",\"\",\"" longest_q "\",\"" longest_k "\",\"0.\",\"" causal "\",\"False\",\"\",\"\",\"\"]"
 
@@ -282,6 +298,12 @@ static void tiles_stand_in_names(void)
     CHECK(!ap_kernel_loads_narrowly(ap_text_of("cutlass_80_tensorop_d884gemm_64x64_16x4_nn_align1")));
     CHECK(!ap_kernel_tile_of(ap_text_of("void vectorized_elementwise_kernel<4>"), &tile));
     CHECK(!ap_kernel_tile_of(ap_text_of("_MT4096x4096"), &tile));
+    CHECK(ap_kernel_tile_of(ap_text_of("cutlass3x_sm100_tensorop_s128x256x16gemm_bf16_bf16_f32_bf16_bf16_128x256x64_tnn"),
+                            &tile) &&
+          tile.rows == 128 && tile.columns == 256);
+    CHECK(ap_kernel_generation(ap_text_of("cutlass_80_tensorop_bf16_s16816gemm_bf16_256x128_64x3_tn_align8")) == 8);
+    CHECK(ap_kernel_generation(ap_text_of("nvjet_sm100_tst_256x256_64x4_2x1_2cta_v_bz_TNN")) == 10);
+    CHECK(ap_kernel_generation(ap_text_of("nvjet_tst_256x128_64x4_2x1_v_bz_coopA_TNN")) == 0);
 }
 
 static enum ap_status read_peaks(const char *text, size_t *ret_count, struct ap_error *ret_error)
@@ -383,6 +405,7 @@ int main(void)
     convolutions_meet_all_weights_at_each_place();
     gradients_that_are_not_wanted_are_not_counted();
     attention_counts_what_the_mask_leaves();
+    windows_leave_keys_out();
     lengths_that_are_not_told_have_bounds();
     experts_are_met_by_chance();
     bytes_are_read_and_written_once();

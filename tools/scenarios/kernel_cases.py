@@ -12,12 +12,16 @@ from math import prod
 
 TYPES = {"bf16": ("c10::BFloat16", 2), "half": ("c10::Half", 2), "float": ("float", 4), "double": ("double", 8),
          "long": ("long int", 8), "int": ("int", 4), "bool": ("bool", 1), "fp8": ("c10::Float8_e4m3fn", 1),
-         "int8": ("signed char", 1), "complex": ("c10::complex<float>", 8)}
+         "int8": ("signed char", 1), "uint8": ("unsigned char", 1), "complex": ("c10::complex<float>", 8)}
 PROPERTIES = {
     "A100": {"name": "NVIDIA A100-SXM4-80GB", "totalGlobalMem": 84_974_239_744, "computeMajor": 8, "computeMinor": 0,
              "numSms": 108, "warpSize": 32},
     "H100": {"name": "NVIDIA H100 80GB HBM3", "totalGlobalMem": 84_942_979_072, "computeMajor": 9, "computeMinor": 0,
              "numSms": 132, "warpSize": 32},
+    "B200": {"name": "NVIDIA B200", "totalGlobalMem": 191_502_483_456, "computeMajor": 10, "computeMinor": 0, "numSms": 148,
+             "warpSize": 32},
+    "V100": {"name": "Tesla V100-SXM2-32GB", "totalGlobalMem": 34_079_637_504, "computeMajor": 7, "computeMinor": 0,
+             "numSms": 80, "warpSize": 32},
     "MI300X": {"name": "AMD Instinct MI300X", "totalGlobalMem": 206_141_652_992, "computeMajor": 9, "computeMinor": 4,
                "numSms": 304, "warpSize": 64}}
 # calls: what is called in turn; us: the kernels' times. Without a device the file tells none, as a cut trace does.
@@ -179,10 +183,25 @@ def products():
         flops_us(flops, 17), flops_us(flops, 110), ["no-tensor-cores"], "A100", good_kernel=TF32)
     yield "plain-fp32", one("aten::addmm", "float[4096] float[4096,4096] float[4096,4096] =1 =1", FFMA,
                             flops_us(flops, 48), flops_us(flops, 330), ["no-tensor-cores"], good_kernel=TF32)
-    yield "double", one("aten::mm", "double[4096,4096] double[4096,4096]",
-                        "cutlass_80_tensorop_d884gemm_64x64_16x4_nn_align1", flops_us(flops, 17), flops_us(flops, 110),
-                        ["double-precision-kernels"], "A100", "float[4096,4096] float[4096,4096]", TF32)
+    solved = call("aten::mm", "double[4096,4096] double[4096,4096]",
+                  ("cutlass_80_tensorop_d884gemm_64x64_16x4_nn_align1", flops_us(flops, 17)))
+    widened = call("aten::copy_", "double[4096,4096] float[4096,4096] =False",
+                   (ELEMENTWISE % (("direct_copy_kernel_cuda",) * 2), bytes_us(12 * 2 ** 24, 1.7)))
+    yield "double", Case("A100", [widened, widened, solved], [solved], ["double-precision-leak"])    # meant where alone
+    yield "bf16-before-ampere", one(
+        "aten::mm", "bf16[4096,4096] bf16[4096,4096]", "cutlass_70_simt_bf16_sgemm_bf16_128x128_8x2_tn_align1",
+        flops_us(flops, 11), flops_us(flops, 92), ["emulated-bfloat16"], "V100", "half[4096,4096] half[4096,4096]",
+        "volta_fp16_s884gemm_fp16_256x128_ldg8_f2f_tn")
     flops = 2 * 8192 ** 3
+    yield "older-generation", one("aten::mm", "bf16[8192,8192] bf16[8192,8192]", AMPERE, flops_us(flops, 420),
+                                  flops_us(flops, 1500), ["older-kernels"], "B200",
+                                  good_kernel="nvjet_sm100_tst_256x256_64x4_2x1_2cta_v_bz_TNN")
+    flops_of_160_tiles = 2 * 4096 * 8192 * 1280
+    yield "wave-blackwell", one(
+        "aten::mm", "bf16[4096,8192] bf16[8192,1280]",
+        "cutlass3x_sm100_tensorop_s128x256x16gemm_bf16_bf16_f32_bf16_bf16_128x256x64_1x1x1_0_tnn_align8_warpspecialized",
+        flops_us(flops_of_160_tiles, 820), flops_us(flops_of_160_tiles, 1400), ["tile-fill"], "B200",
+        good_kernel="nvjet_sm100_tst_128x160_64x4_2x1_2cta_v_bz_TNN")
     yield "poor-kernel", one("aten::mm", "bf16[8192,8192] bf16[8192,8192]", CIJK, flops_us(flops, 240),
                              flops_us(flops, 620), ["slow-gemm"], "MI300X")
     yield "poor-kernel-bare", one("aten::mm", "bf16[8192,8192] bf16[8192,8192]", CIJK, flops_us(flops, 240),
@@ -218,6 +237,13 @@ def convolutions():
                         "void cudnn::cnn::conv2d_grouped_direct_kernel<false, true, false, false, 0, 0, int, __half, "
                         "__half>",
                         bytes_us(moved, .3), bytes_us(moved, 2.4), ["few-channel-convolutions"])
+    turns = [("Im2d2Col", 40), (CIJK.replace("256x256", "64x64"), 27)] * 16
+    flops = 2 * 16 * 3136 * 128 * 1152
+    yield "unfolded", Case("MI300X", [call("aten::miopen_convolution", "half[16,128,56,56] half[128,128,3,3] -" + CONV[:-12]
+                                           % 1, *turns)],
+                           [call("aten::miopen_convolution", "half[16,128,56,56]@401408,1,7168,128 half[128,128,3,3] -"
+                                 + CONV[:-12] % 1, ("igemm_fwd_gtcx3_nhwc_fp16_bx0", flops_us(flops, 300)))],
+                           ["unfolded-convolutions"])
     flops = 2 * 128 * 112 * 112 * 64 * 147
     yield "first-layer", one(
         "aten::cudnn_convolution", "half[128,3,224,224] half[64,3,7,7] =[3,3] =[2,2] =[1,1] =1 =False =True =False", FPROP,
@@ -413,9 +439,15 @@ def traffic():
                             "=0.1 "
                             "=1e-05", "void cudnn::bn_fw_tr_1C11_kernel_NCHW<float, float, int, 512, true, 1, true>(...)",
                             bytes_us(moved, .3), bytes_us(moved, 2.1), ["slow-memory-kernels"])
-    yield "double-add", one("aten::add", "double[134217728] double[134217728] =1",
+    yield "double-weight", Case("H100", [
+        call("aten::mul", "float[32768,4096] double[4096]", (ELEMENTWISE % (("MulFunctor<double>",) * 2),
+                                                             bytes_us(12 * 2 ** 27, 2.7))),
+        call("aten::tanh", "double[32768,4096]", (VECTORIZED % (("tanh_kernel",) * 2), bytes_us(2 ** 31, 2.9)))],
+        [call("aten::mul", "float[32768,4096] float[4096]", (VECTORIZED % (("MulFunctor<float>",) * 2),
+                                                             bytes_us(2 ** 30, 2.7)))], ["double-precision-leak"])
+    yield "double-add", one("aten::add", "double[134217728] float[134217728] =1",
                             add(VECTORIZED).replace("float", "double"),
-                            bytes_us(3 * 2 ** 30, 2.9), bytes_us(3 * 2 ** 29, 2.9), ["double-precision-kernels"],
+                            bytes_us(3 * 2 ** 30, 2.9), bytes_us(3 * 2 ** 29, 2.9), ["double-precision-leak"],
                             good_arguments="float[134217728] float[134217728] =1", good_kernel=add(VECTORIZED))
     moved = 2 * 65536 * 8192 * 2
     yield "rms-norm", one("_C::rms_norm", "bf16[65536,8192] bf16[65536,8192] bf16[8192] =1e-06",
@@ -428,6 +460,59 @@ def traffic():
     yield "pooling", one("aten::max_pool2d_with_indices", "half[64,256,112,112] =[3,3] =[2,2] =[1,1] =[1,1] =False",
                          "void at::native::(anonymous namespace)::max_pool_forward_nchw<c10::Half>(...)", 4000, 330,
                          ["slow-memory-kernels"])
+
+
+SMEM_SOFTMAX = ("void at::native::(anonymous namespace)::cunn_SoftMaxForwardSmem<4, float, float, float, at::native::"
+                "(anonymous namespace)::LogSoftMaxForwardEpilogue>(float*, float const*, int)")
+COPY = VECTORIZED % (("direct_copy_kernel_cuda(at::TensorIteratorBase&)",) * 2)
+
+
+def passes():
+    """Work that several operators do together though one would do."""
+    rows, words, hidden = 8192, 128256, 2048
+    logits = rows * words
+    short, full = f"bf16[{rows},{words}]", f"float[{rows},{words}]"
+    head = call("aten::mm", f"bf16[{rows},{hidden}] bf16[{hidden},{words}]", (NVJET, flops_us(2 * logits * hidden, 690)))
+    yield "vocabulary", Case("H100", [
+        head, call("aten::copy_", f"{full} {short} =False", (COPY, bytes_us(6 * logits, 2.9))),
+        call("aten::_log_softmax", f"{full} =1 =False", (SMEM_SOFTMAX, bytes_us(8 * logits, 2.8))),
+        call("aten::_log_softmax_backward_data", f"{full} {full} =1 =6", (
+            SMEM_SOFTMAX.replace("ForwardSmem", "Backward"), bytes_us(12 * logits, 2.8))),
+        call("aten::copy_", f"{short} {full} =False", (COPY, bytes_us(6 * logits, 2.9)))],
+        [head, call("liger::cross_entropy", f"{short} long[{rows}]", ("liger_cross_entropy_kernel",
+                                                                      bytes_us(4 * logits, 2.7)))], ["vocabulary-loss"])
+    keys, moved = "bf16[32,8,4,8192,128]", 32 * 8 * 8192 * 128 * 2
+    spread = call("aten::copy_", f"{keys} {keys}@8388608,1048576,0,128,1 =False", (
+        ELEMENTWISE % (("direct_copy_kernel_cuda",) * 2), bytes_us(5 * moved, 2.7)))
+
+    def attend(heads, kernel_us):
+        pairs = f"bf16[32,8192,{heads},128] bf16[32,8192,{heads},128]"
+        return call("aten::_flash_attention_forward", f"bf16[32,1,32,128] {pairs} - - =1 =8192 =0. =False =False =0.088 "
+                    "- - - -", (SPLIT_KV, kernel_us))
+    yield "repeated-keys", Case("H100", [spread, spread, attend(32, bytes_us(8 * moved, 2.8))],
+                                [attend(8, bytes_us(2 * moved, 2.7))], ["expanded-copies"])
+    packed, weights = 4096 * 11008 // 2, "bf16[4096,11008]"
+    vector = "void gemvx::kernel<int, int, __nv_bfloat16, __nv_bfloat16, __nv_bfloat16, float, false, true, true, false>()"
+    yield "dequantized", Case("H100", [
+        call("bitsandbytes::dequantize_4bit", f"uint8[{packed},1] float[{packed // 32}] =64 =nf4",
+             ("void kDequantizeBlockwise<__nv_bfloat16, 512, 64, 8, 2>(float*, unsigned char*, float*, __nv_bfloat16*)",
+              bytes_us(packed * 5, 2.8))),
+        call("aten::mm", "bf16[1,4096] " + weights, (vector, bytes_us(packed * 4, 2.9)))],
+        [call("bitsandbytes::gemv_4bit", f"bf16[1,4096] uint8[{packed},1]", (
+            "void kgemm_4bit_inference_naive<__nv_bfloat16, 128, 16>(int, int, int, __nv_bfloat16*, unsigned char*)",
+            bytes_us(packed, 2.2)))], ["dequantized-weights"])
+    sizes, moved = "bf16[16384,8192]", 16384 * 8192
+    product = call("aten::_scaled_mm", "fp8[16384,8192] fp8[8192,8192]@1,8192 float[] float[] - - =15 =False",
+                   ("nvjet_qqtst_128x256_128x4_2x1_v_bz_coopA_TNT", flops_us(2 * moved * 8192, 1300)))
+    yield "unfused-scaling", Case("H100", [
+        call("aten::abs", sizes, (VECTORIZED % (("AbsFunctor<c10::BFloat16>",) * 2), bytes_us(4 * moved, 2.9))),
+        call("aten::max", sizes, (REDUCE.replace("float", "c10::BFloat16"), bytes_us(2 * moved, 2.7))),
+        call("aten::div", sizes, (VECTORIZED % (("DivFunctor<float>",) * 2), bytes_us(4 * moved, 2.9))),
+        call("aten::clamp", sizes, (VECTORIZED % (("clamp_kernel",) * 2), bytes_us(4 * moved, 2.9))),
+        call("aten::copy_", "fp8[16384,8192] " + sizes, (COPY.replace("direct", "float8"), bytes_us(3 * moved, 2.6))),
+        product],
+        [call("torchao::quantize", sizes, ("triton_red_fused_abs_amax_clamp_div_0", bytes_us(3 * moved, 2.8))), product],
+        ["unfused-scaling"])
 
 
 def experts():
@@ -453,5 +538,5 @@ def experts():
 
 def cases():
     """By name: (name, Case)."""
-    for group in (products, convolutions, attention, traffic, experts):
+    for group in (products, convolutions, attention, traffic, passes, experts):
         yield from group()

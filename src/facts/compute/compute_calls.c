@@ -211,13 +211,14 @@ static const uint16_t rare_numbers[] = {
     RARE(moved_elements),
     RARE(mask_bytes),
     RARE(passes),
+    RARE(elements),
 };
 static const uint16_t flags[] = {
-    RARE(is_transposed),   RARE(is_backward),       RARE(is_strided),
-    RARE(is_mixed_layout), RARE(is_channels_first), RARE(is_scattered),
+    RARE(is_transposed), RARE(is_backward),   RARE(is_strided), RARE(is_mixed_layout), RARE(is_channels_first),
+    RARE(is_scattered),  RARE(meets_doubles), RARE(narrows),    RARE(repeats),
 #undef RARE
 };
-_Static_assert(sizeof(struct ap_call_cost) == (AP_COUNT_OF(rare_numbers) + 6) * sizeof(double) || _Alignof(double) < 8,
+_Static_assert(sizeof(struct ap_call_cost) == (AP_COUNT_OF(rare_numbers) + 7) * sizeof(double) || _Alignof(double) < 8,
                "a number more is kept here, too");
 
 struct ap_call_cost ap_compute_cost(const struct ap_compute *compute, const struct ap_compute_group *group)
@@ -395,7 +396,12 @@ static void take_kernel(struct finding *finding, const struct ap_device_row *lin
     struct ap_compute *compute = finding->compute;
     const struct ap_trace *trace = finding->trace;
     int64_t ns = trace->events.dur_ns[linked->row];
+    unsigned told = finding->facts->families.of_name[trace->events.name[linked->row]];
     add_ns(compute, &compute->kernel_ns, ns);
+    if (told & AP_KERNEL_DEQUANTIZES) {
+        add_ns(compute, &compute->dequantize_ns, ns);
+        compute->dequantize_count++;
+    }
     bool is_mapped = finding->mapped && finding->mapped[linked->row];
     uint32_t row = is_mapped ? finding->replayed[linked->row] : counted_around(finding, linked->op);
     if (row == AP_NO_ROW || !ap_row_set_has(&compute->counted, row))
@@ -410,7 +416,8 @@ static void take_kernel(struct finding *finding, const struct ap_device_row *lin
         int bytes = element_bytes_told(ap_trace_text(trace, trace->events.name[linked->row]));
         group->cost.bytes = bytes ? moved * bytes : -1;
     }
-    if (finding->facts->families.of_name[trace->events.name[linked->row]] & AP_KERNEL_SPARSE)
+    group->is_unfolded |= (told & AP_KERNEL_UNFOLDS) != 0;
+    if (told & AP_KERNEL_SPARSE)
         group->cost =
             (struct ap_kept_cost){ .kind = group->cost.kind, .element = group->cost.element, .flops = -1, .bytes = -1 };
     if (*longest == AP_NO_ROW || ns > trace->events.dur_ns[*longest])

@@ -13,7 +13,7 @@ struct ap_kept_cost {
     double flops, bytes, parameters; /* as in struct ap_call_cost */
     enum ap_work_kind kind : 8;
     enum ap_element element : 8;
-    unsigned flags : 8;
+    unsigned flags : 16;
     uint32_t has; /* its numbers that are not 0 */
     size_t first; /* of them, in the numbers of all groups */
 };
@@ -24,6 +24,7 @@ struct ap_compute_group {
     uint32_t name, signature;
     uint32_t kernel;                      /* name of the longest kernel of the longest call; 0 = no kernel is known */
     uint32_t longest_row;                 /* that kernel, or the longest call where no kernel was recorded */
+    bool is_unfolded;                     /* kernels of a convolution make a matrix of the image first */
     uint32_t count;                       /* calls */
     uint32_t timed_count;                 /* of them those with kernels */
     uint32_t kernel_count;                /* of all of them */
@@ -42,12 +43,14 @@ struct ap_compute {
     size_t group_capacity;
     double *numbers; /* of their costs */
     size_t number_count, number_capacity;
-    bool is_host;        /* no GPU work was recorded: times are of the host */
-    int64_t kernel_ns;   /* of all kernels, without communication */
-    int64_t waited_ns;   /* of kernels that ran within their call and took half of it at least: the call waited */
-    int64_t known_ns;    /* of them: of calls whose operations or bytes are known */
-    int64_t product_ns;  /* of calls whose matrix operations are known */
-    double flops, bytes; /* of all calls: matrix operations; least bytes where they are known */
+    bool is_host;          /* no GPU work was recorded: times are of the host */
+    int64_t kernel_ns;     /* of all kernels, without communication */
+    int64_t waited_ns;     /* of kernels that ran within their call and took half of it at least: the call waited */
+    int64_t known_ns;      /* of them: of calls whose operations or bytes are known */
+    int64_t dequantize_ns; /* of kernels that turn weights back to floats, by their names */
+    uint64_t dequantize_count;
+    int64_t product_ns;              /* of calls whose matrix operations are known */
+    double flops, bytes;             /* of all calls: matrix operations; least bytes where they are known */
     double timed_flops, timed_bytes; /* of those with kernels */
     bool overflowed;
 };

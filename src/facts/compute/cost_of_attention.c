@@ -16,7 +16,7 @@ struct places {
     bool heads_first; /* [batch, heads, tokens, size] and not [batch, tokens, heads, size] */
     int lengths;      /* of packed sequences: where each begins, one more than there are */
     int longest;      /* of the queries; of the keys at the place behind it */
-    int window;       /* tokens to the left that are looked at */
+    int window;       /* tokens to the left that are looked at; behind it those to the right */
     bool is_backward;
 };
 
@@ -44,13 +44,41 @@ static bool read_sizes(const struct ap_op_inputs *inputs, const struct places *p
     return true;
 }
 
+/* Tokens to each side that are looked at; negative = all. */
+struct window {
+    int64_t left, right;
+};
+
+static struct window read_window(const struct ap_op_inputs *inputs, const struct places *places, bool causal)
+{
+    if (places->window < 0)
+        return (struct window){ -1, -1 };
+    return (struct window){ ap_op_integer(inputs, places->window), causal ? 0 : ap_op_integer(inputs, places->window + 1) };
+}
+
+/* Of one query, at most. */
+static double seen_by_one(const struct sizes *sizes, struct window window)
+{
+    double left = window.left < 0 ? sizes->keys : (double)window.left;
+    double right = window.right < 0 ? sizes->keys : (double)window.right;
+    return fmin(left + right + 1, sizes->keys);
+}
+
+/* Keys that windows would hold beyond an end of the sequence. @before: keys on that side of the first query. */
+static double cut_at_end(int64_t window, double before, double queries)
+{
+    double most = (double)window - before, least = fmax(most - queries, 0);
+    return most > 0 ? (most * most - least * least) / 2 : 0;
+}
+
 /* Pairs of a query and a key that meet: causal ones as if the last query stood beside the last key. Half of the square, as
  * others count it. */
-static double pairs(const struct sizes *sizes, bool causal, int64_t window)
+static double pairs(const struct sizes *sizes, bool causal, struct window window)
 {
     double queries = sizes->queries, keys = sizes->keys;
-    if (window >= 0 && (double)window + 1 < keys)
-        return queries * ((double)window + 1);
+    if (window.left >= 0 && window.right >= 0 && seen_by_one(sizes, window) < keys)
+        return queries * seen_by_one(sizes, window) - cut_at_end(window.left, keys - queries, queries) -
+               cut_at_end(window.right, 0, queries);
     if (!causal)
         return queries * keys;
     return queries <= keys ? queries * keys - queries * queries / 2 : keys * keys / 2;
@@ -95,7 +123,7 @@ static double longest_of(const struct ap_op_inputs *inputs, int place)
 }
 
 static struct bounds packed_pairs(const struct ap_op_inputs *inputs, const struct places *places, const struct sizes *sizes,
-                                  bool causal, int64_t window)
+                                  bool causal, struct window window)
 {
     const struct ap_tensor_dims *lengths = ap_op_input(inputs, places->lengths);
     double sequences = lengths->count == 1 && lengths->dims[0] > 1 ? (double)lengths->dims[0] - 1 : 1;
@@ -107,8 +135,7 @@ static struct bounds packed_pairs(const struct ap_op_inputs *inputs, const struc
         bounds.least /= 2;
         bounds.most /= alike ? 2 : 1;
     }
-    if (window >= 0)
-        bounds.most = fmin(bounds.most, sizes->queries * ((double)window + 1));
+    bounds.most = fmin(bounds.most, sizes->queries * seen_by_one(sizes, window));
     bounds.least = fmin(bounds.least, bounds.most);
     return bounds;
 }
@@ -134,7 +161,7 @@ static void attention(const struct ap_op_inputs *inputs, const struct places *pl
     cost->is_backward = places->is_backward;
     if (!read_sizes(inputs, places, &sizes))
         return;
-    int64_t window = places->window < 0 ? -1 : ap_op_integer(inputs, places->window);
+    struct window window = read_window(inputs, places, causal);
     cost->element = ap_op_input(inputs, places->q)->element;
     cost->head_size = sizes.head_size;
     cost->pair_flops = 2 * sizes.heads * (sizes.head_size + sizes.value_size) * (places->is_backward ? 2.5 : 1);
@@ -166,12 +193,12 @@ static void attention(const struct ap_op_inputs *inputs, const struct places *pl
 DEFINE(sdpa_flash, { 0, 1, 2, 4, true, -1, -1, -1, false })
 DEFINE(sdpa, { 0, 1, 2, 5, true, -1, -1, -1, false })
 DEFINE(flash_forward, { 0, 1, 2, 8, false, 3, 5, 11, false })
-DEFINE(flash_library, { 0, 1, 2, 5, false, -1, -1, -1, false })
-DEFINE(flash_packed, { 0, 1, 2, 9, false, 3, 5, -1, false })
+DEFINE(flash_library, { 0, 1, 2, 5, false, -1, -1, 6, false })
+DEFINE(flash_packed, { 0, 1, 2, 9, false, 3, 5, 10, false })
 DEFINE(sdpa_backward, { 1, 2, 3, 11, true, 6, 8, -1, true })
 DEFINE(sdpa_cudnn_backward, { 1, 2, 3, 14, true, -1, -1, -1, true })
 DEFINE(sdpa_cpu_backward, { 1, 2, 3, 7, true, -1, -1, -1, true })
-DEFINE(flash_backward, { 1, 2, 3, 11, false, 6, 8, -1, true })
+DEFINE(flash_backward, { 1, 2, 3, 11, false, 6, 8, 15, true })
 DEFINE(flash_library_backward, { 1, 2, 3, 10, false, -1, -1, -1, true })
 DEFINE(flash_packed_backward, { 1, 2, 3, 15, false, 9, 11, -1, true })
 

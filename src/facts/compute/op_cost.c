@@ -109,6 +109,8 @@ static void of_copy(const struct ap_op_inputs *inputs, struct ap_call_cost *cost
     note_layout(inputs, cost);
     cost->flops = 0;
     cost->bytes = all_bytes(inputs);
+    const struct ap_tensor_dims *from = ap_op_input(inputs, 1);
+    cost->repeats = from && ap_op_distinct(inputs, from) * 2 <= ap_cost_elements(from);
 }
 
 static void of_fill(const struct ap_op_inputs *inputs, struct ap_call_cost *cost)
@@ -446,11 +448,29 @@ static ap_cost_formula *const formulas[AP_FORMULA_COUNT_] = {
     [AP_FORMULA_index_select] = of_index_select,
 };
 
+static bool has_element(const struct ap_op_inputs *inputs, enum ap_element element)
+{
+    for (int i = 0; i < inputs->tensors.count; i++)
+        if (inputs->tensors.tensors[i].element == element)
+            return true;
+    return false;
+}
+
+static bool has_smaller_float(const struct ap_op_inputs *inputs)
+{
+    return has_element(inputs, AP_ELEMENT_fp32) || has_element(inputs, AP_ELEMENT_fp16) ||
+           has_element(inputs, AP_ELEMENT_bf16);
+}
+
 void ap_op_cost_of(enum ap_op_formula formula, const struct ap_op_inputs *inputs, struct ap_call_cost *ret_cost)
 {
     *ret_cost = (struct ap_call_cost){ .kind = ap_op_formula_kind(formula), .flops = -1, .bytes = -1 };
     if (!inputs->tensors.count || inputs->tensors.leaves_out)
         return;
     ret_cost->element = inputs->tensors.tensors[0].element;
+    ret_cost->elements = ap_cost_elements(&inputs->tensors.tensors[0]);
+    ret_cost->meets_doubles = has_element(inputs, AP_ELEMENT_fp64) && has_smaller_float(inputs);
+    ret_cost->narrows = formula == AP_FORMULA_copy && has_smaller_float(inputs) &&
+                        (ret_cost->element == AP_ELEMENT_fp8 || ret_cost->element == AP_ELEMENT_int8);
     formulas[formula](inputs, ret_cost);
 }

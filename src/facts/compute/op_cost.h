@@ -23,11 +23,15 @@ struct ap_call_cost {
     double out_channels, places;           /* convolutions forward: places of the output, of all images; 0 else */
     double row_elements; /* of what is summed up or normalized together; 0 = not known, or it is no such work */
     double tokens_per_expert, experts; /* mixtures of experts; 0 else */
+    double elements;                   /* of the first tensor; 0 = not known */
     bool is_transposed, is_backward;   /* convolutions */
     bool is_strided;                   /* an input of elementwise work lies apart in memory */
     bool is_mixed_layout;              /* its inputs lie along different dimensions */
     bool is_channels_first;            /* the image of a convolution lies so in memory */
     bool is_scattered;                 /* an index tells where it reads or writes */
+    bool meets_doubles;                /* tensors of 64-bit floats and of floats of fewer bits in one call */
+    bool narrows;                      /* copies wider floats into 8 bits */
+    bool repeats;                      /* copies a tensor that is spread out, each element several times */
     double moved_elements;             /* read and written, where only the kernel tells how long each is; 0 else */
     double mask_bytes;                 /* attention: of a mask that is handed in as a tensor; 0 else */
     double passes;                     /* that good kernels sort with: over the least bytes; 0 = they do not sort */

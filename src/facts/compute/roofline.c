@@ -28,6 +28,7 @@
 #define TILE_RATIO 0.9
 #define WAVE_RATIO 0.8
 #define FILL_RATIO 0.6 /* both together: half of the device has nothing to do */
+#define BF16_MAJOR 8   /* compute capability from which NVIDIA's matrix units take bfloat16 */
 #define ALIGNMENT 16   /* bytes that a load of a tensor core's operand takes at once */
 
 static const char *const names[AP_CAUSE_COUNT_] = {
@@ -215,8 +216,17 @@ static bool is_unsplit(const struct judged *judged, struct ap_text kernel, doubl
            judged->group->kernel_count <= judged->group->timed_count && !ap_kernel_splits_inner(kernel);
 }
 
+/* From Hopper on each generation for servers has matrix instructions of its own, and kernels of an older one are far below
+ * its peak; devices for desktops share those of Ampere. */
+static bool is_of_older_kernel(const struct judged *judged, struct ap_text kernel, const struct ap_device_peak *device)
+{
+    int bytes = ap_element_bytes(judged->cost.element), made_for = ap_kernel_generation(kernel);
+    return device && !device->peak.is_amd && (device->peak.major == 9 || device->peak.major == 10) && bytes > 0 &&
+           bytes <= 2 && made_for > 0 && made_for < device->peak.major;
+}
+
 static enum ap_compute_cause cause_of_product(const struct judged *judged, struct ap_text kernel,
-                                              const struct ap_roofline *roofline, double multiprocessors)
+                                              const struct ap_roofline *roofline, const struct ap_device_peak *device)
 {
     const struct ap_call_cost *cost = &judged->cost;
     double narrow = fmin(cost->m, cost->n), wide = fmax(cost->m, cost->n);
@@ -224,7 +234,7 @@ static enum ap_compute_cause cause_of_product(const struct judged *judged, struc
         return cost->tokens_per_expert < FEW_TOKENS ? AP_CAUSE_few_tokens_per_expert : AP_CAUSE_slow_experts;
     if (cost->batch > 1 && wide <= TINY)
         return AP_CAUSE_tiny_products;
-    if (is_unsplit(judged, kernel, multiprocessors))
+    if (is_unsplit(judged, kernel, device ? device->peak.sm_count : 0))
         return AP_CAUSE_unsplit_product;
     if (roofline->is_memory_bound && cost->m <= FEW_ROWS && cost->weight_bytes > cost->bytes / 2)
         return AP_CAUSE_few_rows;
@@ -234,13 +244,18 @@ static enum ap_compute_cause cause_of_product(const struct judged *judged, struc
         return AP_CAUSE_unaligned_product;
     if (roofline->is_memory_bound && narrow <= NARROW && wide >= 16 * narrow)
         return AP_CAUSE_narrow_product;
-    return fills_little(roofline) ? AP_CAUSE_tile_fill : AP_CAUSE_slow_product;
+    if (fills_little(roofline))
+        return AP_CAUSE_tile_fill;
+    return is_of_older_kernel(judged, kernel, device) ? AP_CAUSE_older_kernels : AP_CAUSE_slow_product;
 }
 
-static enum ap_compute_cause cause_of_convolution(const struct ap_call_cost *cost)
+static enum ap_compute_cause cause_of_convolution(const struct judged *judged)
 {
+    const struct ap_call_cost *cost = &judged->cost;
     if (cost->groups > 1 && cost->channels_per_group <= 1)
         return AP_CAUSE_depthwise;
+    if (judged->group->is_unfolded)
+        return AP_CAUSE_unfolded;
     if (cost->is_transposed)
         return AP_CAUSE_transposed;
     if (cost->channels_per_group > 0 && cost->channels_per_group < FEW_CHANNELS)
@@ -278,13 +293,21 @@ static enum ap_compute_cause cause_of_traffic(const struct ap_call_cost *cost)
     return cost->row_elements > 0 && cost->row_elements <= SHORT_ROW ? AP_CAUSE_short_rows : AP_CAUSE_slow_traffic;
 }
 
+static bool is_emulated(const struct ap_call_cost *cost, const struct ap_device_peak *device)
+{
+    return cost->element == AP_ELEMENT_bf16 && ap_work_kind_multiplies(cost->kind) && device && !device->peak.is_amd &&
+           device->source <= AP_PEAK_by_properties && device->peak.major < BF16_MAJOR;
+}
+
 static enum ap_compute_cause cause_of(const struct judged *judged, struct ap_text kernel, const struct ap_roofline *roofline,
-                                      double multiprocessors)
+                                      const struct ap_device_peak *device)
 {
     const struct ap_call_cost *cost = &judged->cost;
+    if (is_emulated(cost, device))
+        return AP_CAUSE_emulated_type;
     switch (cost->kind) {
-    case AP_WORK_gemm: return cause_of_product(judged, kernel, roofline, multiprocessors);
-    case AP_WORK_convolution: return cause_of_convolution(cost);
+    case AP_WORK_gemm: return cause_of_product(judged, kernel, roofline, device);
+    case AP_WORK_convolution: return cause_of_convolution(judged);
     case AP_WORK_attention: return cause_of_attention(cost);
     case AP_WORK_moe: return cost->tokens_per_expert < FEW_TOKENS ? AP_CAUSE_few_tokens_per_expert : AP_CAUSE_slow_experts;
     default: return cause_of_traffic(cost);
@@ -309,7 +332,7 @@ static void find_cause(const struct ap_compute *compute, const struct judged *ju
     struct ap_text kernel = judged->group->kernel ? ap_trace_text(trace, judged->group->kernel) : AP_TEXT("");
     if (compute->is_host || roofline->good_ns < 0)
         return;
-    enum ap_compute_cause cause = cause_of(judged, kernel, roofline, device ? device->peak.sm_count : 0);
+    enum ap_compute_cause cause = cause_of(judged, kernel, roofline, device);
     roofline->shape_cause = cause;
     if ((double)judged->group->median_ns < LEAST_NS)
         return;

@@ -11,19 +11,29 @@
 #define SHORT_PERIOD 16 /* longer ones may be layers of a model: they have to take pieces, or read values */
 #define RARE_GAPS 20    /* one long gap in so many is a hiccup, and goes with the loop */
 #define LEAST_PASSES 16
-#define LEAST_ROWS 4   /* passes of a model over all rows of a tensor */
-#define LEAST_HEADS 8  /* passes of like layers whose results are put together */
-#define KINDS_MAX 64   /* of loops, by their operators */
-#define CELL_KEEPS 0.6 /* of a loop over such cells: measured with small ones, 0.55 to 1 */
+#define LEAST_ROWS 4     /* passes of a model over all rows of a tensor */
+#define LEAST_EXPERTS 4  /* passes that choose rows, multiply them and add them back */
+#define EXPERTS_KEEP 0.3 /* of such a loop, for the products of all experts in one call: our choice */
+#define LEAST_HEADS 8    /* passes of like layers whose results are put together */
+#define KINDS_MAX 64     /* of loops, by their operators */
+#define CELL_KEEPS 0.6   /* of a loop over such cells: measured with small ones, 0.55 to 1 */
 #define LSTM_KEEPS \
     0.5 /* of what cells of an LSTM compute: products with the input join over time, those with the state do not */
 #define MODULE_DEPTH 100 /* rows around an operator in which its module is looked for */
+
+/* Finds rows of a kind, takes them, multiplies them, puts the results back. Layers of a graph network take all neighbors. */
+static bool is_of_experts(uint64_t any)
+{
+    return AP_HAS(any, FINDS_ROWS) && AP_HAS(any, TAKES) && AP_HAS(any, ROWS_BACK) &&
+           (AP_HAS(any, HEAVY) || AP_HAS(any, PRODUCT));
+}
 
 static enum ap_habit_id kind_of(uint64_t any, bool only_copies)
 {
     /* a method that goes round, as power iteration, has norms too */
     uint64_t computes = AP_BIT(HEAVY) | AP_BIT(PRODUCT) | AP_BIT(VECTOR_PRODUCT);
     return AP_HAS(any, COLLECTIVE)                    ? AP_HABIT_collective_loop
+           : is_of_experts(any)                       ? AP_HABIT_expert_loop
            : AP_HAS(any, NORM) && !(any & computes)   ? AP_HABIT_norm_loop
            : AP_HAS(any, MODEL)                       ? AP_HABIT_module_loop
            : AP_HAS(any, SCALAR) && !(any & computes) ? AP_HABIT_scalar_loop
@@ -225,7 +235,8 @@ static enum ap_status add_loop(struct ap_habit_rows *rows, size_t start, size_t 
 {
     struct pass_words pass = words_of_pass(rows, start, period);
     size_t passes_end = end;
-    bool one_module = !AP_HAS(pass.any, MODEL) || is_one_module(rows, start, end, period, pass.any);
+    bool one_module =
+        !AP_HAS(pass.any, MODEL) || is_of_experts(pass.any) || is_one_module(rows, start, end, period, pass.any);
     bool side_by_side = !one_module && are_side_by_side(rows, start, end, period);
     if (end < rows->item_count && AP_HAS(ap_item_words(rows, &rows->items[end]), GATHER) &&
         rows->items[end].step == rows->items[start].step)
@@ -239,15 +250,17 @@ static enum ap_status add_loop(struct ap_habit_rows *rows, size_t start, size_t 
     if (pass.views || may_be_layers || (!one_module && !side_by_side))
         return AP_OK;
     AP_TRY(ap_habit_new_loop(rows, &loop, reterr));
-    *loop = (struct ap_habit_loop){ .id = id,
-                                    .row = rows->items[start].row,
-                                    .period = (uint32_t)period,
-                                    .end_ns = ap_item_end_ns(rows, &rows->items[end - 1]),
-                                    .total_ns = total_ns,
-                                    .first = ap_item_sequence(rows, &rows->items[start]),
-                                    .last = ap_habit_last_sequence(rows, end - 1),
-                                    .keeps = kept_by_cells(rows, start, end, pass.any, total_ns),
-                                    .is_slow = !is_short && (id == AP_HABIT_operator_loop || id == AP_HABIT_module_loop) };
+    *loop = (struct ap_habit_loop){
+        .id = id,
+        .row = rows->items[start].row,
+        .period = (uint32_t)period,
+        .end_ns = ap_item_end_ns(rows, &rows->items[end - 1]),
+        .total_ns = total_ns,
+        .first = ap_item_sequence(rows, &rows->items[start]),
+        .last = ap_habit_last_sequence(rows, end - 1),
+        .keeps = id == AP_HABIT_expert_loop ? EXPERTS_KEEP : kept_by_cells(rows, start, end, pass.any, total_ns),
+        .is_slow = !is_short && (id == AP_HABIT_operator_loop || id == AP_HABIT_module_loop || id == AP_HABIT_expert_loop)
+    };
     ap_habit_take_names(rows->items + start, period, loop->names);
     return AP_OK;
 }
@@ -267,9 +280,11 @@ static enum ap_status end_run(struct ap_habit_rows *rows, struct runs *runs, siz
     if (start < runs->taken)
         start = runs->taken;
     size_t passes = start < end ? (end - start) / period : 0;
-    if (passes < LEAST_ROWS || (passes < LEAST_PASSES && (!AP_HAS(words_of_pass(rows, start, period).any, MODEL) ||
-                                                          (!is_over_all_rows(rows, start, end, period) &&
-                                                           !are_side_by_side(rows, start, end, period)))))
+    bool experts = passes >= LEAST_EXPERTS && is_of_experts(words_of_pass(rows, start, period).any);
+    if (passes < LEAST_ROWS ||
+        (passes < LEAST_PASSES && !experts &&
+         (!AP_HAS(words_of_pass(rows, start, period).any, MODEL) ||
+          (!is_over_all_rows(rows, start, end, period) && !are_side_by_side(rows, start, end, period)))))
         return AP_OK;
     runs->taken = end;
     return add_loop(rows, start, end, period, reterr);

@@ -110,13 +110,25 @@ struct recognizer {
     bool is_ready; /* with the first name of a kernel: many traces have none */
 };
 
-static bool is_sparse(struct ap_text name)
+static bool has_word(struct ap_text name, const char *const *words, size_t count)
 {
-    static const char *const words[] = { "sparse", "csrm", "coomm", "bsrmm", "bsrsm", "spmm", "spmv", "sddmm", "spgemm" };
-    for (size_t i = 0; i < AP_COUNT_OF(words); i++)
+    for (size_t i = 0; i < count; i++)
         if (ap_text_contains_folded(name, words[i]))
             return true;
     return false;
+}
+
+static bool is_sparse(struct ap_text name)
+{
+    static const char *const words[] = { "sparse", "csrm", "coomm", "bsrmm",  "bsrsm",
+                                         "spmm",   "spmv", "sddmm", "spgemm", "slidingorchunked" };
+    return has_word(name, words, AP_COUNT_OF(words));
+}
+
+static bool unfolds(struct ap_text name)
+{
+    static const char *const words[] = { "im2col", "col2im", "2d2col", "3d2col", "vol2col", "col2vol" };
+    return has_word(name, words, AP_COUNT_OF(words));
 }
 
 static uint16_t recognize(const struct recognizer *recognizer, struct ap_text name)
@@ -124,7 +136,9 @@ static uint16_t recognize(const struct recognizer *recognizer, struct ap_text na
     name = ap_kernel_without_result(name);
     uint16_t row = first_rule(&recognizer->subfamilies, name);
     unsigned subfamily = row == AP_WORD_NONE ? ap_kernel_subfamily_count() : subfamily_of_row(row);
-    unsigned told = is_sparse(name) ? AP_KERNEL_SPARSE : 0;
+    unsigned told = (is_sparse(name) ? AP_KERNEL_SPARSE : 0) | (unfolds(name) ? AP_KERNEL_UNFOLDS : 0);
+    if (ap_kernel_family_of(subfamily) == AP_KERNEL_FAMILY_elementwise && ap_text_contains_folded(name, "dequant"))
+        told |= AP_KERNEL_DEQUANTIZES;
     if (ap_kernel_family_of(subfamily) == AP_KERNEL_FAMILY_communication)
         told |= AP_KERNEL_COMMUNICATION;
     if (may_be_eligible(subfamily)) {

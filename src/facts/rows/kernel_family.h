@@ -19,7 +19,9 @@ enum ap_kernel_family {
 #define AP_KERNEL_TENSOR_CORE 0x100u  /* see tensor_core_words.def */
 #define AP_KERNEL_ELIGIBLE 0x200u     /* does work that tensor cores can do: multiplies matrices, convolves, attends */
 #define AP_KERNEL_PLAIN 0x400u        /* could, and by its name does not; without a word that tells neither is known */
-#define AP_KERNEL_SPARSE 0x800u       /* leaves zeros out: shapes do not tell its work */
+#define AP_KERNEL_SPARSE 0x800u /* leaves zeros out, or looks at a window of unknown size: shapes do not tell its work */
+#define AP_KERNEL_DEQUANTIZES 0x2000u /* turns packed weights back to floats, and does nothing else */
+#define AP_KERNEL_UNFOLDS 0x1000u     /* makes a matrix of an image for a product, or an image of one: im2col */
 
 struct ap_kernel_families {
     struct ap_gate *gate;

@@ -2,6 +2,7 @@
 #include "waits.h"
 
 #include "key_table.h"
+#include "sort.h"
 
 #include "poison.h"
 
@@ -180,6 +181,65 @@ static enum ap_status take_threads(struct ap_waits *waits, struct search *search
     return AP_OK;
 }
 
+/* ------------------------------------------------------------------------------------------------------ inner calls */
+
+struct numbered {
+    ap_link_key correlation;
+    size_t wait;
+};
+
+static int by_correlation(const void *left, const void *right)
+{
+    const struct numbered *a = left, *b = right;
+    return a->correlation != b->correlation ? (a->correlation < b->correlation ? -1 : 1)
+                                            : (a->wait > b->wait) - (a->wait < b->wait);
+}
+
+static bool is_within(const struct ap_wait *inner, const struct ap_wait *outer)
+{
+    return inner->start_ns >= outer->start_ns && inner->end_ns <= outer->end_ns;
+}
+
+/* Of two of one number, of which the one lies within the other, only the outer one is a wait of the program: the inner one
+ * is what a driver does for it, on a track of its own. */
+static void mark_inner(struct ap_waits *waits, const struct numbered *numbered, size_t count, bool *inner)
+{
+    for (size_t i = 1; i < count; i++) {
+        const struct numbered *a = &numbered[i - 1], *b = &numbered[i];
+        if (a->correlation != b->correlation)
+            continue;
+        if (is_within(&waits->waits[b->wait], &waits->waits[a->wait]))
+            inner[b->wait] = true;
+        else if (is_within(&waits->waits[a->wait], &waits->waits[b->wait]))
+            inner[a->wait] = true;
+    }
+}
+
+static enum ap_status drop_inner(struct ap_waits *waits, const struct ap_trace *trace, struct ap_error *reterr)
+{
+    struct numbered *numbered = NULL;
+    bool *inner = NULL;
+    size_t had = waits->count, count = 0, kept = 0;
+    enum ap_status status = AP_ALLOC(waits->gate, numbered, had, reterr);
+    AP_AND_THEN(status, AP_ALLOC_CLEARED(waits->gate, inner, had, reterr));
+    for (size_t i = 0; status == AP_OK && i < had; i++) {
+        const struct ap_call_detail *call = ap_row_call(trace, waits->waits[i].row);
+        if (call && call->correlation)
+            numbered[count++] = (struct numbered){ call->correlation, i };
+    }
+    if (status == AP_OK) {
+        ap_sort(numbered, count, sizeof(numbered[0]), by_correlation);
+        mark_inner(waits, numbered, count, inner);
+        for (size_t i = 0; i < had; i++)
+            if (!inner[i])
+                waits->waits[kept++] = waits->waits[i];
+        waits->count = kept;
+    }
+    AP_FREE(waits->gate, numbered, had);
+    AP_FREE(waits->gate, inner, had);
+    return status;
+}
+
 /* ---------------------------------------------------------------------------------------------------------- set up */
 
 static bool is_mapped(const struct search *search, size_t place, uint32_t kinds)
@@ -237,6 +297,8 @@ enum ap_status ap_waits_init(struct ap_waits *waits, const struct ap_trace *trac
     *waits = (struct ap_waits){ .gate = gate };
     enum ap_status status = begin_search(&search, gate, reterr);
     AP_AND_THEN(status, take_threads(waits, &search, order, reterr));
+    if (status == AP_OK && waits->count > 1)
+        status = drop_inner(waits, trace, reterr);
     ap_mem_free(gate, search.category_of_name, search.name_count);
     ap_key_table_release(&search.launched);
     ap_name_patterns_release(&search.operators);

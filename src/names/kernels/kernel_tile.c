@@ -7,6 +7,7 @@
 
 #define SIDE_MIN 8
 #define SIDE_MAX 512
+#define WORDS_MAX 8 /* between the mark and the tile: the types of "gemm_bf16_bf16_f32_bf16_bf16_128x256x64" */
 
 /* What stands right before the first side; those of the first lines decide. An empty one: any two sides behind a '_'. */
 static const char *const marks[] = { "_MT", "tilesize", "nvjet_", "gemm_", "_bt" };
@@ -39,7 +40,7 @@ static bool find_pair(struct ap_text name, size_t at, bool words, struct ap_kern
 {
     if (!words)
         return read_pair(name, at, ret_tile);
-    for (int word = 0; at < name.bytes && word < 4; word++) {
+    for (int word = 0; at < name.bytes && word < WORDS_MAX; word++) {
         if (read_pair(name, at, ret_tile))
             return true;
         const char *next = memchr(name.data + at, '_', name.bytes - at);
@@ -93,4 +94,23 @@ bool ap_kernel_tile_of(struct ap_text name, struct ap_kernel_tile *ret_tile)
         }
     }
     return false;
+}
+
+int ap_kernel_generation(struct ap_text name)
+{
+    static const struct {
+        int major;
+        const char *words[7];
+    } generations[] = {
+        { 12, { "sm120", "sm121" } },
+        { 10, { "sm100", "sm101", "sm103" } },
+        { 9, { "sm90", "wgmma", "hopper" } },
+        { 8, { "sm80", "sm86", "sm89", "ampere_", "cutlass_80", "s16816gemm", "s161616gemm" } },
+        { 7, { "sm70", "sm75", "volta_", "turing_", "cutlass_70", "cutlass_75", "s884gemm" } },
+    };
+    for (size_t i = 0; i < AP_COUNT_OF(generations); i++)
+        for (size_t word = 0; word < AP_COUNT_OF(generations[i].words) && generations[i].words[word]; word++)
+            if (ap_text_contains_folded(name, generations[i].words[word]))
+                return generations[i].major;
+    return 0;
 }

@@ -18,5 +18,8 @@ bool ap_kernel_tile_of(struct ap_text name, struct ap_kernel_tile *ret_tile);
 bool ap_kernel_loads_narrowly(struct ap_text name);
 /** Does the name say that several groups share the inner size: "splitK", "split_k", Tensile's "GSU4"? */
 bool ap_kernel_splits_inner(struct ap_text name);
+/** The major compute capability of the NVIDIA device that the name was made for: 8 of "sm80", "ampere_". 0 where it does not
+ *  tell. "nvjet" is of all from 9 on. */
+int ap_kernel_generation(struct ap_text name);
 
 #endif

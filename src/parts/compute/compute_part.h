@@ -34,6 +34,9 @@ struct ap_compute_sum {
 void ap_compute_sum_add(const struct ap_compute_work *work, struct ap_compute_sum *sum, uint32_t group);
 /** Adds tflop_s, gb_s and roofline_ratio. */
 void ap_compute_add_rates(const struct ap_compute_sum *sum, struct ap_model *model, struct ap_value *row);
+/** Adds longest: where the group stands that loses most. */
+void ap_compute_add_worst(const struct ap_compute_work *work, const struct ap_compute_sum *sum, struct ap_model *model,
+                          struct ap_value *row);
 /** Adds a count of operations, which is null where it is negative. */
 void ap_compute_add_flops(struct ap_model *model, struct ap_value *row, const char *key, double flops);
 /** What of a figure in double is no negative one, in whole nanoseconds. */
@@ -50,6 +53,8 @@ void ap_compute_add_device(const struct ap_compute_work *work, struct ap_model *
 void ap_compute_add_longest(const struct ap_compute_work *work, struct ap_model *model, struct ap_value *to);
 /** kinds, causes */
 void ap_compute_add_sums(const struct ap_compute_work *work, struct ap_model *model, struct ap_value *to);
+/** promoted, vocabulary, scaling, dequantized, repeated */
+void ap_compute_add_patterns(const struct ap_compute_work *work, struct ap_model *model, struct ap_value *to);
 /** operators, kernels */
 AP_MUST_CHECK enum ap_status ap_compute_add_lists(const struct ap_compute_work *work, struct ap_model *model,
                                                   struct ap_value *to, struct ap_error *reterr);

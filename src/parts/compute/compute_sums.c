@@ -144,7 +144,7 @@ static void add_sum(const struct ap_compute_work *work, const struct ap_compute_
 static void add_kinds(const struct ap_compute_work *work, struct ap_model *model, struct ap_value *to)
 {
     struct ap_compute_sum sums[AP_WORK_KIND_COUNT_] = { { .count = 0 } };
-    double lost_ns = 0, kernel_ns = work->compute.is_host ? 0 : (double)work->compute.kernel_ns;
+    double bound_ns = 0, rated_ns = 0, lost_ns = 0, kernel_ns = work->compute.is_host ? 0 : (double)work->compute.kernel_ns;
     bool rated = false;
     struct ap_value *list = ap_add_list(model, to, "kinds");
     for (uint32_t group = 0; group < work->compute.group_count; group++)
@@ -156,13 +156,16 @@ static void add_kinds(const struct ap_compute_work *work, struct ap_model *model
         ap_add_string(model, row, "kind", ap_work_kind_name((enum ap_work_kind)kind));
         add_sum(work, &sums[kind], model, row);
         lost_ns += sums[kind].lost_ns;
+        bound_ns += sums[kind].bound_ns;
+        rated_ns += (double)sums[kind].rated_ns;
         rated |= sums[kind].rated_ns > 0 && work->device.source <= AP_PEAK_by_kernels;
     }
+    ap_add_quotient(model, to, "roofline_ratio", bound_ns, rated_ns);
     ap_add_known_ratio(model, to, "lost_ratio", rated && kernel_ns > 0, kernel_ns > 0 ? lost_ns / kernel_ns : 0);
 }
 
-static void add_worst(const struct ap_compute_work *work, const struct ap_compute_sum *sum, struct ap_model *model,
-                      struct ap_value *row)
+void ap_compute_add_worst(const struct ap_compute_work *work, const struct ap_compute_sum *sum, struct ap_model *model,
+                          struct ap_value *row)
 {
     if (!sum->count) {
         ap_add_null(model, row, "longest");
@@ -182,7 +185,7 @@ static void add_causes(const struct ap_compute_work *work, struct ap_model *mode
     for (int cause = 0; cause < AP_CAUSE_COUNT_; cause++) {
         struct ap_value *row = ap_add_object(model, causes, ap_compute_cause_name((enum ap_compute_cause)cause));
         add_sum(work, &sums[cause], model, row);
-        add_worst(work, &sums[cause], model, row);
+        ap_compute_add_worst(work, &sums[cause], model, row);
     }
 }
 
@@ -201,11 +204,20 @@ static void add_above(const struct ap_compute_work *work, struct ap_model *model
 
 /* ---- types ---- */
 
+/* 64-bit floats are what a call works in where one of its tensors is of them. */
+static bool is_of_type(const struct ap_compute_work *work, uint32_t index, enum ap_element element)
+{
+    struct ap_call_cost cost = ap_compute_cost(&work->compute, &work->compute.groups[index]);
+    if (element == AP_ELEMENT_fp64)
+        return cost.element == AP_ELEMENT_fp64 || cost.meets_doubles;
+    return cost.element == element && ap_work_kind_multiplies(cost.kind);
+}
+
 /* What fewer bits would save: of 64-bit floats half, which is the traffic. */
 static double saved_by_fewer_bits_ns(const struct ap_compute_work *work, uint32_t index)
 {
     const struct ap_compute_group *group = &work->compute.groups[index];
-    if (group->cost.element == AP_ELEMENT_fp64)
+    if (is_of_type(work, index, AP_ELEMENT_fp64))
         return (double)group->total_ns / 2;
     return work->has_device ? ap_roofline_saved_by_16_bits_ns(group, &work->rooflines[index], &work->device) : 0;
 }
@@ -216,8 +228,7 @@ static void add_type(const struct ap_compute_work *work, const char *key, enum a
     struct ap_compute_sum sum = { .count = 0 };
     double saved_ns = 0, kernel_ns = work->compute.is_host ? 0 : (double)work->compute.kernel_ns;
     for (uint32_t index = 0; index < work->compute.group_count; index++) {
-        const struct ap_kept_cost *cost = &work->compute.groups[index].cost;
-        if (cost->element != element || (element != AP_ELEMENT_fp64 && !ap_work_kind_multiplies(cost->kind)))
+        if (!is_of_type(work, index, element))
             continue;
         ap_compute_sum_add(work, &sum, index);
         saved_ns += saved_by_fewer_bits_ns(work, index);
@@ -227,7 +238,7 @@ static void add_type(const struct ap_compute_work *work, const char *key, enum a
     ap_add_time(model, row, "total_dur_us", sum.total_ns);
     ap_add_quotient(model, row, "kernel_ratio", (double)sum.total_ns, kernel_ns);
     ap_add_time(model, row, "saved_us", ap_compute_ns(saved_ns));
-    add_worst(work, &sum, model, row);
+    ap_compute_add_worst(work, &sum, model, row);
 }
 
 void ap_compute_add_sums(const struct ap_compute_work *work, struct ap_model *model, struct ap_value *to)

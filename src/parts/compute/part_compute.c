@@ -192,6 +192,7 @@ static enum ap_status add_compute(struct ap_compute_work *work, struct ap_model 
     add_totals(work, model, to);
     ap_compute_add_longest(work, model, to);
     ap_compute_add_sums(work, model, to);
+    ap_compute_add_patterns(work, model, to);
     AP_TRY(ap_compute_add_lists(work, model, to, reterr));
     return ap_compute_add_layers(work, model, to, reterr);
 }

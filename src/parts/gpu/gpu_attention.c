@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * gpu_attention.c - attention that is not one kernel: on a stream, a matrix multiplication, then a softmax with at most some
- * small kernels around it, then a matrix multiplication again. The softmax of a loss is none of it. */
+ * small kernels around it, then a matrix multiplication again. The softmax of a loss is none of it, nor one from whose result
+ * something is chosen: the next token, the experts of a token. */
 #include <string.h>
 
 #include "gpu_work.h"
@@ -16,7 +17,7 @@ struct stretch {
     int64_t gemm_ns, between_ns; /* gemm_ns: of that multiplication; -1 = there was none yet */
     int64_t gemm_start_ns;
     uint32_t between;
-    bool has_softmax, has_loss;
+    bool has_softmax, has_loss, chooses;
 };
 
 struct attention {
@@ -24,12 +25,21 @@ struct attention {
     struct ap_stretches time;
 };
 
-static unsigned softmax_subfamily(void)
+static bool is_subfamily(unsigned subfamily, const char *name)
 {
-    unsigned subfamily = 1;
-    while (strcmp(ap_kernel_subfamily_name(subfamily), "softmax") != 0)
-        subfamily++;
-    return subfamily;
+    return strcmp(ap_kernel_subfamily_name(subfamily), name) == 0;
+}
+
+enum role { ROLE_other, ROLE_softmax, ROLE_choice };
+
+/* By subfamily. */
+static void find_roles(uint8_t roles[AP_KERNEL_SUBFAMILY_MASK + 1])
+{
+    for (unsigned i = 1; i <= ap_kernel_subfamily_count(); i++) {
+        bool chooses = is_subfamily(i, "sampling and top-k") || is_subfamily(i, "sort, scan and unique") ||
+                       is_subfamily(i, "moe routing");
+        roles[i] = is_subfamily(i, "softmax") ? ROLE_softmax : chooses ? ROLE_choice : ROLE_other;
+    }
 }
 
 static bool is_of_loss(const struct ap_trace *trace, const struct ap_device_row *linked)
@@ -50,8 +60,8 @@ static void end_stretch(struct ap_gpu_work *work, struct stretch *stretch, uint3
 {
     const struct ap_trace *trace = work->context->trace;
     int64_t gemm_ns = trace->events.dur_ns[row], start_ns = trace->events.start_ns[row];
-    bool is_attention =
-        stretch->has_softmax && !stretch->has_loss && stretch->gemm_ns >= 0 && stretch->between <= MAX_BETWEEN;
+    bool is_attention = stretch->has_softmax && !stretch->has_loss && !stretch->chooses && stretch->gemm_ns >= 0 &&
+                        stretch->between <= MAX_BETWEEN;
     if (is_attention) {
         found->count++;
         found->scores_ns = ap_gpu_add_ns(work, found->scores_ns, stretch->between_ns);
@@ -62,7 +72,7 @@ static void end_stretch(struct ap_gpu_work *work, struct stretch *stretch, uint3
 }
 
 static void take_kernel(struct ap_gpu_work *work, struct stretch *stretch, const struct ap_device_row *linked,
-                        unsigned softmax, struct attention *found)
+                        const uint8_t *roles, struct attention *found)
 {
     const struct ap_trace *trace = work->context->trace;
     unsigned subfamily = ap_kernel_subfamily_of(&work->context->facts->families, trace->events.name[linked->row]);
@@ -72,7 +82,8 @@ static void take_kernel(struct ap_gpu_work *work, struct stretch *stretch, const
         return;
     }
     stretch->has_loss |= stretch->has_softmax && is_loss(trace, linked);
-    stretch->has_softmax |= subfamily == softmax && !is_of_loss(trace, linked);
+    stretch->has_softmax |= roles[subfamily] == ROLE_softmax && !is_of_loss(trace, linked);
+    stretch->chooses |= roles[subfamily] == ROLE_choice;
     stretch->between_ns = ap_gpu_add_ns(work, stretch->between_ns, dur_ns);
     stretch->between += stretch->between < UINT32_MAX;
 }
@@ -81,8 +92,9 @@ static enum ap_status find_attention(struct ap_gpu_work *work, struct attention 
 {
     const struct ap_part_context *context = work->context;
     const struct ap_trace *trace = context->trace;
-    unsigned softmax = softmax_subfamily();
     struct stretch *stretches; /* by track */
+    uint8_t roles[AP_KERNEL_SUBFAMILY_MASK + 1] = { 0 };
+    find_roles(roles);
     AP_TRY(AP_ALLOC(context->gate, stretches, context->facts->order.track_count, reterr));
     for (size_t track = 0; track < context->facts->order.track_count; track++)
         stretches[track] = (struct stretch){ .gemm_ns = -1 };
@@ -90,7 +102,7 @@ static enum ap_status find_attention(struct ap_gpu_work *work, struct attention 
         const struct ap_device_row *linked = &context->facts->links.rows[i];
         if (ap_row_kind(trace->events.tag[linked->row]) == AP_KIND_kernel &&
             ap_gpu_part(work, linked->row) == AP_GPU_COMPUTE)
-            take_kernel(work, &stretches[trace->events.track[linked->row]], linked, softmax, found);
+            take_kernel(work, &stretches[trace->events.track[linked->row]], linked, roles, found);
     }
     AP_FREE(context->gate, stretches, context->facts->order.track_count);
     return AP_OK;

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT
+ * compute_patterns.c - work that several operators do together though one would do: the loss over a large vocabulary, the
+ * scaling of 8-bit products; conversions of weights. What has first tensors of one size is of one pattern. */
+#include "compute_part.h"
+
+#include "poison.h"
+
+#define SIZES_MAX 16
+#define VOCABULARY 30000.0  /* entries of a dimension that is summed up by a log_softmax */
+#define LOGITS 16777216.0   /* elements from which it is worth a word */
+#define LOGITS_KEPT_BYTES 4 /* for an element: what a fused loss reads and writes, in 16 bits */
+#define LOGITS_KEPT 0.3     /* of the time, where the device is not known */
+
+/* Elements of tensors. */
+struct sizes {
+    double elements[SIZES_MAX];
+    size_t count;
+};
+
+static bool has_size(const struct sizes *sizes, double elements)
+{
+    for (size_t i = 0; i < sizes->count; i++)
+        if (sizes->elements[i] >= elements && sizes->elements[i] <= elements)
+            return true;
+    return false;
+}
+
+static void add_size(struct sizes *sizes, double elements)
+{
+    if (sizes->count < SIZES_MAX && !has_size(sizes, elements))
+        sizes->elements[sizes->count++] = elements;
+}
+
+static bool is_one_of(struct ap_text name, const char *const *names, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (ap_text_is(name, names[i]))
+            return true;
+    return false;
+}
+
+static struct ap_text name_of(const struct ap_compute_work *work, uint32_t index)
+{
+    return ap_trace_text(work->context->trace, work->compute.groups[index].name);
+}
+
+static void add_pattern(const struct ap_compute_work *work, const struct ap_compute_sum *sum, double keeps_ns,
+                        const char *key, struct ap_model *model, struct ap_value *to)
+{
+    struct ap_value *row = ap_add_object(model, to, key);
+    ap_add_count(model, row, "count", (int64_t)sum->count);
+    ap_add_time(model, row, "total_dur_us", sum->total_ns);
+    ap_add_quotient(model, row, "kernel_ratio", (double)sum->total_ns,
+                    work->compute.is_host ? 0 : (double)work->compute.kernel_ns);
+    ap_add_time(model, row, "saved_us", ap_compute_ns((double)sum->total_ns - keeps_ns));
+    ap_compute_add_worst(work, sum, model, row);
+}
+
+static struct ap_call_cost cost_of(const struct ap_compute_work *work, uint32_t index)
+{
+    return ap_compute_cost(&work->compute, &work->compute.groups[index]);
+}
+
+/* ---- the loss over a large vocabulary ---- */
+
+static bool is_loss_of_vocabulary(const struct ap_compute_work *work, uint32_t index)
+{
+    struct ap_call_cost cost = cost_of(work, index);
+    return ap_text_is(name_of(work, index), "aten::_log_softmax") && cost.row_elements >= VOCABULARY &&
+           cost.elements >= LOGITS;
+}
+
+/* What works on each of the logits: casts, the scale of a temperature, log_softmax, its backward pass. */
+static void add_vocabulary(const struct ap_compute_work *work, struct ap_model *model, struct ap_value *to)
+{
+    struct ap_compute_sum sum = { .count = 0 };
+    struct sizes sizes = { .count = 0 };
+    double logits = 0;
+    for (uint32_t index = 0; index < work->compute.group_count; index++) {
+        double elements = cost_of(work, index).elements;
+        if (!is_loss_of_vocabulary(work, index))
+            continue;
+        add_size(&sizes, elements);
+        logits += elements * (double)work->compute.groups[index].timed_count;
+    }
+    for (uint32_t index = 0; index < work->compute.group_count; index++) {
+        enum ap_work_kind kind = work->compute.groups[index].cost.kind;
+        bool is_by_element = kind == AP_WORK_softmax || kind == AP_WORK_copy || kind == AP_WORK_elementwise;
+        if (is_by_element && has_size(&sizes, cost_of(work, index).elements))
+            ap_compute_sum_add(work, &sum, index);
+    }
+    bool is_known = work->has_device && work->device.peak.gb_s > 0;
+    add_pattern(work, &sum,
+                is_known ? logits * LOGITS_KEPT_BYTES / work->device.peak.gb_s : (double)sum.total_ns * LOGITS_KEPT,
+                "vocabulary", model, to);
+}
+
+/* ---- products of 8 bits ---- */
+
+static bool has_8_bits(enum ap_element element)
+{
+    return element == AP_ELEMENT_fp8 || element == AP_ELEMENT_int8;
+}
+
+static bool scales(const struct ap_compute_work *work, uint32_t index)
+{
+    static const char *const names[] = { "aten::abs",       "aten::max",   "aten::amax",   "aten::aminmax", "aten::div",
+                                         "aten::div_",      "aten::mul",   "aten::mul_",   "aten::clamp",   "aten::clamp_",
+                                         "aten::clamp_min", "aten::round", "aten::round_", "aten::copy_" };
+    return is_one_of(name_of(work, index), names, AP_COUNT_OF(names));
+}
+
+/* A cast to 8 bits, and what the same elements go through for it; only where products of 8 bits run. */
+static void add_scaling(const struct ap_compute_work *work, struct ap_model *model, struct ap_value *to)
+{
+    struct ap_compute_sum sum = { .count = 0 };
+    struct sizes sizes = { .count = 0 };
+    double casts_ns = 0;
+    bool multiplies = false;
+    for (uint32_t index = 0; index < work->compute.group_count; index++) {
+        const struct ap_compute_group *group = &work->compute.groups[index];
+        multiplies |= has_8_bits(group->cost.element) && ap_work_kind_multiplies(group->cost.kind);
+        if (!cost_of(work, index).narrows)
+            continue;
+        add_size(&sizes, cost_of(work, index).elements);
+        casts_ns += (double)group->total_ns;
+    }
+    for (uint32_t index = 0; multiplies && index < work->compute.group_count; index++)
+        if (has_size(&sizes, cost_of(work, index).elements) && scales(work, index))
+            ap_compute_sum_add(work, &sum, index);
+    add_pattern(work, &sum, casts_ns, "scaling", model, to);
+}
+
+/* Of kernels, by their names. */
+static void add_dequantized(const struct ap_compute_work *work, struct ap_model *model, struct ap_value *to)
+{
+    const struct ap_compute *compute = &work->compute;
+    struct ap_value *row = ap_add_object(model, to, "dequantized");
+    ap_add_count(model, row, "count", (int64_t)compute->dequantize_count);
+    ap_add_time(model, row, "total_dur_us", compute->dequantize_ns);
+    ap_add_quotient(model, row, "kernel_ratio", (double)compute->dequantize_ns,
+                    compute->is_host ? 0 : (double)compute->kernel_ns);
+}
+
+/* ---- 64-bit floats that meet others ---- */
+
+static void add_promoted(const struct ap_compute_work *work, struct ap_model *model, struct ap_value *to)
+{
+    struct ap_compute_sum sum = { .count = 0 };
+    for (uint32_t index = 0; index < work->compute.group_count; index++)
+        if (cost_of(work, index).meets_doubles)
+            ap_compute_sum_add(work, &sum, index);
+    add_pattern(work, &sum, 0, "promoted", model, to);
+}
+
+/* ---- copies of what is spread out ---- */
+
+static void add_repeated(const struct ap_compute_work *work, struct ap_model *model, struct ap_value *to)
+{
+    struct ap_compute_sum sum = { .count = 0 };
+    for (uint32_t index = 0; index < work->compute.group_count; index++)
+        if (cost_of(work, index).repeats)
+            ap_compute_sum_add(work, &sum, index);
+    add_pattern(work, &sum, 0, "repeated", model, to);
+}
+
+void ap_compute_add_patterns(const struct ap_compute_work *work, struct ap_model *model, struct ap_value *to)
+{
+    add_promoted(work, model, to);
+    add_vocabulary(work, model, to);
+    add_scaling(work, model, to);
+    add_dequantized(work, model, to);
+    add_repeated(work, model, to);
+}

@@ -82,7 +82,7 @@ class Training(Job):
         "scratch_mib": 0, "pin_each_batch": False, "masked": "", "attention_kind": "flash", "zero_grad": "none",
         "cast_weights": False,
         "casts": False, "uploads": False, "collect_garbage": False, "collect_ms": 22.0, "empty_cache": False, "segments": 10,
-        "query_us": 0.0,
+        "query_us": 0.0, "environment_ms": 0.0,
     }
 
     def prepare(self):
@@ -115,6 +115,9 @@ class Training(Job):
         self.update()
         if self.sync_at_end:
             self.main.synchronize_device()
+        if self.environment_ms:
+            with self.main.frame("environment.py(57): step"):
+                self.main.python(self.environment_ms * 1000)
         if self.collect_garbage:
             with self.main.frame("<built-in function collect>"):
                 self.main.python(self.collect_ms * 1000)

@@ -129,7 +129,7 @@ SCENARIOS = {
     "environment-in-loop": Scenario(
         Training, {"tokens": 2048, "items": 2}, {"environment_ms": 14.0}, {},
         ["python-between-operators"],
-        "an environment is stepped in Python between two steps, 14 ms while the GPU has nothing to do; recorded with stacks"),
+        "an environment is stepped in Python between two steps, 14 ms in which the GPU has nothing to do; with stacks"),
     "pause-without-stacks": Scenario(
         Training, {"tokens": 2048, "items": 2}, {"log_us": 14000}, {}, ["unrecorded-host-time"],
         "14 ms of Python between two steps, while the GPU has nothing to do; recorded without stacks"),

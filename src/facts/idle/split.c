@@ -9,7 +9,8 @@
 #include "poison.h"
 
 #define DETAIL_MAX_COUNT 2000
-#define STEPS_TO_RECUR 3 /* steady steps, from which on it can be told what each of them has: our choice */
+#define STEPS_TO_RECUR 3  /* steady steps, from which on it can be told what each of them has: our choice */
+#define LITTLE_BETWEEN 10 /* steps that leave out more than one part in this many are not all that a loop does: our choice */
 
 int64_t ap_split_idle_ns(const struct ap_split_part *part)
 {
@@ -22,7 +23,9 @@ int64_t ap_split_idle_ns(const struct ap_split_part *part)
 const struct ap_split_part *ap_split_judged(const struct ap_split *split)
 {
     /* Steps of a host that runs far ahead, and few steps in a long recording, say less than the whole window. */
-    return split->steady_count && split->steady.dur_ns >= split->window.dur_ns / 2 ? &split->steady : &split->window;
+    bool says_all = split->steady_count && split->steady.dur_ns >= split->window.dur_ns / 2 &&
+                    split->between_ns <= split->steady.dur_ns / LITTLE_BETWEEN;
+    return says_all ? &split->steady : &split->window;
 }
 
 enum ap_idle_cause ap_split_top_cause(const int64_t *cause_ns)
@@ -231,20 +234,32 @@ static void add_part(struct ap_split_part *to, const struct ap_split_part *part)
         to->cause_ns[i] += part->cause_ns[i];
 }
 
-/* What comes again in each steady step is no start-up: what the second smallest of them has, in all of them, so that one
- * that is short does not decide. */
-static int64_t recurring_calls_ns(const struct ap_split *split, const struct ap_steps *steps)
+/* What comes again in each of @least_count steady steps or more is no start-up: what the second smallest of them has, of two
+ * the smaller one, in all of them, so that one that is short does not decide. */
+static int64_t recurring_ns(const struct ap_split *split, const struct ap_steps *steps, enum ap_idle_cause cause,
+                            int64_t least_count)
 {
     int64_t least_ns = INT64_MAX, second_ns = INT64_MAX;
     for (size_t i = 0; i < split->step_count; i++) {
-        int64_t ns = split->steps[i].cause_ns[AP_IDLE_driver_call];
+        int64_t ns = split->steps[i].cause_ns[cause];
         if (!ap_step_is_steady(&steps->steps[i]) || ns >= second_ns)
             continue;
         second_ns = ns < least_ns ? least_ns : ns;
         least_ns = ns < least_ns ? ns : least_ns;
     }
-    int64_t all_ns = split->steady.cause_ns[AP_IDLE_driver_call], count = (int64_t)split->steady_count;
-    return count < STEPS_TO_RECUR ? 0 : second_ns < all_ns / count ? second_ns * count : all_ns;
+    int64_t all_ns = split->steady.cause_ns[cause], count = (int64_t)split->steady_count;
+    if (count < STEPS_TO_RECUR)
+        return count < least_count ? 0 : least_ns * count;
+    return second_ns < all_ns / count ? second_ns * count : all_ns;
+}
+
+static int64_t between_steady_ns(const struct ap_steps *steps)
+{
+    int64_t between_ns = 0;
+    for (size_t i = 1; i < steps->count; i++)
+        if (ap_step_is_steady(&steps->steps[i - 1]) && ap_step_is_steady(&steps->steps[i]))
+            between_ns += steps->steps[i].start_ns - steps->steps[i - 1].end_ns;
+    return between_ns;
 }
 
 static void finish_parts(struct ap_split *split, const struct ap_steps *steps)
@@ -257,7 +272,9 @@ static void finish_parts(struct ap_split *split, const struct ap_steps *steps)
         add_part(&split->steady, &split->steps[i]);
         split->steady_count++;
     }
-    split->recurring_call_ns = recurring_calls_ns(split, steps);
+    split->between_ns = between_steady_ns(steps);
+    split->recurring_call_ns = recurring_ns(split, steps, AP_IDLE_driver_call, STEPS_TO_RECUR);
+    split->recurring_allocation_ns = recurring_ns(split, steps, AP_IDLE_allocation, STEPS_TO_RECUR - 1);
 }
 
 /* Classes and gaps, and what each gap is due to. */

@@ -63,7 +63,9 @@ struct ap_split {
     size_t step_count;
     struct ap_split_part steady; /* sum over the steady steps */
     size_t steady_count;
+    int64_t between_ns;        /* time between a steady step and the next one, where that is steady too */
     int64_t recurring_call_ns; /* of the driver calls that devices wait for in steady steps: what each step has again */
+    int64_t recurring_allocation_ns; /* likewise of taking memory from the driver and giving it back */
     struct ap_gap_sum gap_sums[AP_GAPS_COUNT_];
     struct ap_gap_detail *details; /* longest gap first */
     size_t detail_count;
@@ -82,7 +84,8 @@ AP_MUST_CHECK enum ap_status ap_split_init(struct ap_split *split, const struct 
                                            struct ap_error *reterr);
 void ap_split_release(struct ap_split *split);
 
-/** What verdict and rules go by: the steady steps, where they are at least half of the window, else the window. */
+/** What verdict and rules go by: the steady steps, where they are at least half of the window and follow one another without
+ *  much time between them, else the window. */
 const struct ap_split_part *ap_split_judged(const struct ap_split *split);
 /** Time in which none of the classes of GPU work ran. */
 int64_t ap_split_idle_ns(const struct ap_split_part *part);

@@ -153,8 +153,8 @@ static void add_gap(struct ap_part_context *context, const struct ap_gap_detail 
     ap_add_name(context->trace, model, row, "next", ap_row_name_id(context->trace, gap->next));
 }
 
-/* Between two launches of eager code the host is in Python for tens of microseconds. Where it stays for half a millisecond in
- * one gap it does something else there than to launch, and cheaper launches would not help. */
+/* Between two launches of eager code the host is in Python for tens of microseconds. Where it stays for half a millisecond
+ * in one gap it does something else there than to launch, and cheaper launches would not help. */
 #define PAUSE_NS 500000
 
 static void add_pauses(const struct ap_split *split, enum ap_idle_cause cause, const char *path, struct ap_model *model,

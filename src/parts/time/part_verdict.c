@@ -35,16 +35,20 @@ static const struct {
 #define UNPLACED_RATIO 0.05    /* of the rows of devices: their times could not be read */
 #define LOW_GPU_RATIO 0.5      /* a busy host counts as a symptom below this utilization */
 
-/* @recurring_ns: driver calls that come again in each step: the host's time, as Python is, and no start-up. */
-static void sum_parts(const struct ap_split_part *part, bool has_gpu, int64_t recurring_ns, int64_t *part_ns)
+/* Driver calls that come again in each step are the host's time, as Python is, and no start-up; memory that is taken and
+ * given back in each step, for which the device is waited for, neither. */
+static void sum_parts(const struct ap_split *split, const struct ap_split_part *part, int64_t *part_ns)
 {
+    bool is_steady = part == &split->steady, has_gpu = split->has_gpu;
+    int64_t recurring_ns = is_steady ? split->recurring_call_ns : 0;
+    int64_t taken_again_ns = is_steady ? split->recurring_allocation_ns : 0;
     const int64_t *cause_ns = part->cause_ns, *class_ns = part->class_ns;
     int64_t host_ns = recurring_ns + cause_ns[AP_IDLE_host_python] + cause_ns[AP_IDLE_host_autograd] +
                       cause_ns[AP_IDLE_host_optimizer] + cause_ns[AP_IDLE_host_operator] + cause_ns[AP_IDLE_untraced];
     part_ns[BOUND_data_loading] = cause_ns[AP_IDLE_data_loading];
-    part_ns[BOUND_synchronization] = cause_ns[AP_IDLE_synchronization];
+    part_ns[BOUND_synchronization] = cause_ns[AP_IDLE_synchronization] + taken_again_ns;
     part_ns[BOUND_communication] = class_ns[AP_SPLIT_communication] + cause_ns[AP_IDLE_communication_wait];
-    part_ns[BOUND_start_up] = cause_ns[AP_IDLE_allocation] + cause_ns[AP_IDLE_driver_call] - recurring_ns;
+    part_ns[BOUND_start_up] = cause_ns[AP_IDLE_allocation] - taken_again_ns + cause_ns[AP_IDLE_driver_call] - recurring_ns;
     part_ns[BOUND_queue] = cause_ns[AP_IDLE_queue_wait];
     part_ns[BOUND_launch] = cause_ns[AP_IDLE_launch_overhead];
     part_ns[BOUND_cpu] = host_ns;
@@ -192,6 +196,8 @@ static void add_sentence(const struct ap_part_context *context, const struct ap_
         meaning = "the device computes for most of the time";
     if (bound == BOUND_communication && judged->class_ns[AP_SPLIT_communication] == part_ns[bound])
         meaning = "collectives run while nothing computes";
+    if (bound == BOUND_synchronization && judged == &split->steady && split->recurring_allocation_ns > part_ns[bound] / 2)
+        meaning = "the device has nothing to do while the host takes memory from the driver or gives it back";
     if (bound == BOUND_gpu && memory_bound)
         meaning = "the device computes nearly all of the time, mostly in kernels that move memory";
     if (!split->has_gpu && bound == BOUND_cpu)
@@ -278,7 +284,7 @@ static void add_verdict(struct ap_part_context *context, struct ap_model *model,
     const struct ap_split *split = &context->facts->split;
     const struct ap_split_part *judged = ap_split_judged(split);
     int64_t part_ns[BOUND_COUNT];
-    sum_parts(judged, split->has_gpu, judged == &split->steady ? split->recurring_call_ns : 0, part_ns);
+    sum_parts(split, judged, part_ns);
     move_trains(root, part_ns);
     const char *why = known_ns(judged) ? why_unknown(context, root) : "no row of work in the file was waited for there";
     enum bound bound = why ? BOUND_unknown : choose_bound(part_ns, known_ns(judged));

@@ -275,7 +275,6 @@ static void collectives_of_other_sizes_tell_what_to_expect(void)
                       KERNEL("ncclDevKernel_Generic(x)", 9, 1100, 90, TOLD("allreduce", 4, 4, 8, "BFloat16"))
                           KERNEL("ncclDevKernel_Generic(x)", 9, 1200, 250, TOLD("allreduce", 4, 4, 8, "BFloat16")) KERNEL(
                               "ncclDevKernel_Generic(x)", 9, 1500, 999, TOLD("allreduce", 4000000, 4000000, 8, "Float")));
-    is_int(count(&analyzed, "communication.bucket_reduce_count"), 1, "small ones are no buckets");
     is_int(count(&analyzed, "communication.slow_count"), 1, "four bytes take no longer than two megabytes");
     is_int(us(&analyzed, "communication.slow_excess_us"), 150, "beyond 100 us; 300 is less than twice 200");
     ok(near(at(&analyzed, "communication.worst_share_of_best_ratio"), 0.4), "100 of 250");
@@ -286,8 +285,25 @@ static void collectives_of_other_sizes_tell_what_to_expect(void)
               KERNEL("ncclDevKernel_Generic(x)", 9, 200, 500, TOLD("allreduce", 2000000, 2000000, 8, "BFloat16")));
     is_int(count(&analyzed, "communication.slow_count"), 1, "bandwidth does not fall with size");
     is_int(us(&analyzed, "communication.slow_excess_us"), 300, "beyond twice the time for twice the bytes");
-    is_int(count(&analyzed, "communication.bucket_reduce_count"), 1, "each size once");
     is_int(count(&analyzed, "communication.ddp_forward_count"), 0, "no forward pass in sight");
+    end(&analyzed);
+}
+
+#define REDUCED(id, launched, start)                                \
+    CALL("cudaLaunchKernel", 2, launched, 5, "\"correlation\":" id) \
+    KERNEL("ncclDevKernel_Generic(x)", 9, start, 40,                \
+           TOLD("allreduce", 1000000, 1000000, 8, "BFloat16") ",\"correlation\":" id)
+
+/* Buckets of layers that are alike have one size, so that the sizes do not tell. */
+static void passes_that_are_reduced_are_counted(void)
+{
+    struct analyzed analyzed;
+    begin(&analyzed,
+          OP("DistributedDataParallel.forward", 1, 0, 50, "") OP("DistributedDataParallel.forward", 1, 100, 50, "")
+              REDUCED("1", 160, 170) REDUCED("2", 180, 215) OP("DistributedDataParallel.forward", 1, 300, 50, "")
+                  OP("DistributedDataParallel.forward", 1, 400, 50, "") REDUCED("3", 460, 470) REDUCED("4", 480, 515));
+    is_int(count(&analyzed, "communication.ddp_forward_count"), 4, "four passes");
+    is_int(count(&analyzed, "communication.reduced_forward_count"), 2, "of which every second is reduced, in two buckets");
     end(&analyzed);
 }
 
@@ -734,6 +750,7 @@ int main(void)
     kernels_tell_their_size_themselves();
     of_unknown_sizes_none_is_small_or_slow();
     collectives_of_other_sizes_tell_what_to_expect();
+    passes_that_are_reduced_are_counted();
     what_a_kernel_does_not_tell_its_call_does();
     unknown_collectives_stay_unknown();
     waits_and_barriers();

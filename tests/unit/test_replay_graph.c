@@ -262,6 +262,46 @@ static void who_only_looks_on_is_no_part_of_it(void)
     finish(&made);
 }
 
+/* It comes back when the last piece is handed over, 5 us before the copy ends; the host waited for it all the same. */
+static void a_call_that_copies_from_pageable_memory_waits(void)
+{
+    struct made made = { .graph = { .count = 0 } };
+    struct ap_replay_edit edit;
+    struct ap_replay_times faster;
+    begin(&made.run);
+    call(&made.run, "1", "cudaMemcpyAsync", 0, 105, 1);
+    work_on(&made.run, "7", "Memcpy HtoD (Pageable -> Device)", MEMCPY, 10, 100, 1);
+    call(&made.run, "1", "cudaLaunchKernel", 120, 5, 2);
+    work(&made.run, "gemm", 130, 20, 2);
+    make(&made);
+    is_u64(made.graph.edges_by_type[AP_REPLAY_EDGE_synchronization], 1, "the host waits for the copy");
+    is_u64(tasks_off(&made), 0, "each piece begins in the replay as it was recorded");
+    if (ap_replay_edit_init(&edit, &made.graph, NULL) != AP_OK)
+        abort();
+    for (size_t i = 0; i < made.graph.count; i++)
+        edit.work_ns[i] /= made.graph.tasks[i].is_device && made.graph.tasks[i].end_ns <= 110000 ? 5 : 1;
+    if (ap_replay_run(&made.graph, &edit, &faster, NULL) != AP_OK)
+        abort();
+    is_int(made.recorded.window_ns - faster.window_ns, 80000, "with a faster copy it goes on sooner");
+    ap_replay_times_release(&faster);
+    ap_replay_edit_release(&edit);
+    finish(&made);
+}
+
+static void the_first_step_is_not_what_was_queued_before(void)
+{
+    struct made made = { .graph = { .count = 0 } };
+    begin(&made.run);
+    work(&made.run, "of the step before", 0, 100, 0);
+    (void)row(&made.run, "1", "ProfilerStep#7", ANNOTATION, 10, 50);
+    call(&made.run, "1", "cudaLaunchKernel", 20, 5, 1);
+    work(&made.run, "gemm", 101, 40, 1);
+    make(&made);
+    is_u64(made.replayed.step_count, 1, "there is a step");
+    is_int(ap_replay_step_ns(&made.recorded, 0, false), 41000, "which takes what it adds to the work of before");
+    finish(&made);
+}
+
 static void little_is_no_graph(void)
 {
     struct made made = { .graph = { .count = 0 } };
@@ -284,6 +324,8 @@ int main(void)
     a_full_device_is_a_wait();
     calls_tell_which_streams_wait();
     who_only_looks_on_is_no_part_of_it();
+    a_call_that_copies_from_pageable_memory_waits();
+    the_first_step_is_not_what_was_queued_before();
     little_is_no_graph();
     return done();
 }

@@ -28,13 +28,30 @@ static void the_first_class_that_runs_takes_the_time(void)
     end(&run);
 }
 
+/* As of an engine that schedules between them. */
+static void steps_that_leave_time_out_are_not_judged_alone(void)
+{
+    struct run run;
+    begin(&run);
+    for (int64_t i = 0; i < 4; i++) {
+        host(&run, "1", "ProfilerStep#4", ANNOTATION, i * 100, 80);
+        gpu(&run, "sgemm", KERNEL, i * 100, 80, 0);
+    }
+    report(&run);
+    is_int(time_at(&run, "split.steady.idle_us"), 0, "nothing idles in the steps");
+    is_text(text_at(&run, "split.judged.part"), "window", "but between them it does");
+    is_int(time_at(&run, "split.judged.idle_us"), 60, "which counts");
+    ok(all_add_up(&run), "the parts add up");
+    end(&run);
+}
+
 static void steps_have_parts_of_their_own(void)
 {
     struct run run;
     begin(&run);
     host(&run, "1", "ProfilerStep#4", ANNOTATION, 0, 30);
     host(&run, "1", "ProfilerStep#5", ANNOTATION, 30, 30);
-    host(&run, "1", "ProfilerStep#6", ANNOTATION, 70, 30);
+    host(&run, "1", "ProfilerStep#6", ANNOTATION, 65, 35);
     gpu(&run, "sgemm", KERNEL, 10, 30, 0);
     gpu(&run, "Memcpy HtoD", MEMCPY, 55, 20, 0);
     gpu(&run, "sgemm", KERNEL, 80, 40, 0);
@@ -46,10 +63,10 @@ static void steps_have_parts_of_their_own(void)
     is_int(time_of(nth(steps, 1), "compute_us"), 10, "the second");
     is_int(time_of(nth(steps, 1), "exposed_memcpy_us"), 5, "a copy that ends between the steps");
     is_int(time_of(nth(steps, 1), "idle_us"), 15, "and idle");
-    is_int(time_of(nth(steps, 2), "exposed_memcpy_us"), 5, "the last has the rest");
+    is_int(time_of(nth(steps, 2), "exposed_memcpy_us"), 10, "the last has the rest");
     is_int(time_of(nth(steps, 2), "compute_us"), 20, "and what is in it of a kernel that outlasts it");
     is_int(time_of(nth(steps, 2), "idle_us"), 5, "and idle");
-    is_int(time_at(&run, "split.steady.dur_us"), 90, "all are steady");
+    is_int(time_at(&run, "split.steady.dur_us"), 95, "all are steady");
     is_int(time_at(&run, "split.steady.compute_us"), 50, "their sum");
     is_text(text_at(&run, "split.judged.part"), "steady steps", "and judged");
     is_int(time_at(&run, "split.window.dur_us"), 110, "the window is the devices'");
@@ -530,6 +547,19 @@ static void verdict_is(struct run *run, const char *bound, int64_t dur)
     end(run);
 }
 
+static void memory_taken_in_each_step_is_no_start_up(void)
+{
+    struct run run;
+    begin(&run);
+    for (int64_t i = 0; i < 2; i++) {
+        host(&run, "1", i ? "ProfilerStep#5" : "ProfilerStep#4", ANNOTATION, i * 100, 100);
+        host(&run, "1", "cudaMalloc", RUNTIME, i * 100 + 20, 60);
+        call(&run, "1", "cudaLaunchKernel", i * 100 + 80, 0, 5 + i);
+        gpu(&run, "sgemm", KERNEL, i * 100 + 80, 40, 5 + i);
+    }
+    verdict_is(&run, "sync-bound", 120);
+}
+
 static void each_bound_has_its_name(void)
 {
     struct run run;
@@ -703,6 +733,7 @@ int main(void)
 {
     the_first_class_that_runs_takes_the_time();
     steps_have_parts_of_their_own();
+    steps_that_leave_time_out_are_not_judged_alone();
     steps_outside_of_the_window_are_idle();
     devices_idle_together();
     rows_without_length_are_no_time();
@@ -724,6 +755,7 @@ int main(void)
     rows_that_cross();
     the_host_alone();
     each_bound_has_its_name();
+    memory_taken_in_each_step_is_no_start_up();
     a_cut_trace_weakens_its_verdict();
     compute_leads_where_no_wait_is_large();
     symptoms_are_checks_with_names();

@@ -82,7 +82,8 @@ class Training(Job):
         "scratch_mib": 0, "pin_each_batch": False, "masked": "", "attention_kind": "flash", "zero_grad": "none",
         "cast_weights": False,
         "casts": False, "uploads": False, "collect_garbage": False, "collect_ms": 22.0, "empty_cache": False, "segments": 10,
-        "query_us": 0.0,
+        "query_us": 0.0, "environment_ms": 0.0,
+        "candidates": 0,
     }
 
     def prepare(self):
@@ -115,6 +116,11 @@ class Training(Job):
         self.update()
         if self.sync_at_end:
             self.main.synchronize_device()
+        if self.candidates and index == 1:
+            self.tune()
+        if self.environment_ms:
+            with self.main.frame("environment.py(57): step"):
+                self.main.python(self.environment_ms * 1000)
         if self.collect_garbage:
             with self.main.frame("<built-in function collect>"):
                 self.main.python(self.collect_ms * 1000)
@@ -131,6 +137,18 @@ class Training(Job):
                 with main.op("aten::zero_", 4.0):
                     with main.op("aten::fill_", 4.0):
                         main.launch(self.compute, self.run.elementwise("FillFunctor<c10::BFloat16>", size * BF16))
+
+    def tune(self):
+        """Triton tries each candidate again and again, and empties the cache of the device between two tries."""
+        main = self.main
+        with main.frame("triton/runtime/autotuner.py(215): run"):
+            for number in range(self.candidates):
+                with main.frame("triton/testing.py(117): do_bench"):
+                    for _ in range(8):
+                        with main.op("aten::zero_", 4.0):
+                            main.fill(self.compute, 256 << 20)
+                        main.launch(self.compute, Kernel("_attention_kernel", 300.0 + 20.0 * number, 512, 128))
+                    main.synchronize_device()
 
     def give_memory_back(self):
         """torch.cuda.empty_cache(): the segments go back to the driver one by one, and the next step takes them again."""

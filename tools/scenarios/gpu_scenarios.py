@@ -126,6 +126,16 @@ SCENARIOS = {
         Training, {"tokens": 2048}, {"python_us": 240.0}, {},
         ["host-bound", "host-bound-small-ops", "python-between-operators"],
         "the model's code spends a quarter of a millisecond of Python before each operator"),
+    "environment-in-loop": Scenario(
+        Training, {"tokens": 2048, "items": 2}, {"environment_ms": 14.0}, {},
+        ["python-between-operators"],
+        "an environment is stepped in Python between two steps, 14 ms in which the GPU has nothing to do; with stacks"),
+    "pause-without-stacks": Scenario(
+        Training, {"tokens": 2048, "items": 2}, {"log_us": 14000}, {}, ["unrecorded-host-time"],
+        "14 ms of Python between two steps, while the GPU has nothing to do; recorded without stacks"),
+    "kernels-tuned": Scenario(
+        Training, {"tokens": 2048}, {"candidates": 12}, {}, ["kernel-tuning-in-window"],
+        "a kernel of Triton is tuned in the second recorded step; recorded with stacks; the twin was warm"),
     "driver-lock": Scenario(
         Training, {"tokens": 2048, "workers": 16}, {"query_us": 260.0}, {}, ["driver-calls-in-steps"],
         "another thread holds the driver's lock: each operator waits a quarter of a millisecond in a call that asks for an "

@@ -36,6 +36,9 @@ struct name_rule {
 #define CALLS (1u << AP_KIND_runtime)
 static const struct name_rule rules[] = {
     { RANGES, "enumerate(DataLoader)*|*DataLoaderIter*", AP_IDLE_data_loading },
+    /* whose range may be cut */
+    /* the range may have begun before the recording */
+    { 1u << AP_KIND_python, "*torch/utils/data/dataloader.py(*): __next__", AP_IDLE_data_loading },
     { RANGES, "Optimizer.*", AP_IDLE_host_optimizer },
     { RANGES, "ProfilerStep*", AP_IDLE_untraced }, /* until 2021-06 an operator */
     { RANGES, "gloo:*|mpi:*|ucc:*|*barrier*|c10d::*wait*", AP_IDLE_communication_wait },

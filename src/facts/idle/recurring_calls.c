@@ -9,11 +9,6 @@
 #define PIECES_TO_RECUR 3 /* of so many it can be told what each has: our choice */
 #define WINDOW_PIECES 4   /* a start fills the first, perhaps the second: our choice */
 
-static int64_t call_ns(const int64_t *cause_ns)
-{
-    return cause_ns[AP_IDLE_driver_call] + cause_ns[AP_IDLE_allocation];
-}
-
 /* What recurs is what the second smallest of the pieces has, in all of them, so that one that is short does not decide. */
 struct recurring {
     int64_t all_ns, least_ns, second_ns, count;
@@ -45,22 +40,15 @@ static int piece_of(const struct ap_split *split, int64_t start_ns)
 }
 
 /* Each call is of the piece that it begins in, so that a long one does not recur. */
-static void add_calls(const struct ap_split *split, const struct ap_stretches *calls, int64_t *piece_ns)
+static int64_t recurring_in_window_ns(const struct ap_split *split, enum ap_idle_cause cause)
 {
+    const struct ap_stretches *calls = &split->of_cause[cause];
+    struct recurring seen = { .least_ns = INT64_MAX, .second_ns = INT64_MAX };
+    int64_t piece_ns[WINDOW_PIECES] = { 0 }, most_ns = split->window.cause_ns[cause];
+    if (calls->unknown) /* too many for a start */
+        return most_ns;
     for (size_t i = 0; i < calls->count; i++)
         piece_ns[piece_of(split, calls->list[i].start_ns)] += calls->list[i].end_ns - calls->list[i].start_ns;
-}
-
-static int64_t recurring_in_window_ns(const struct ap_split *split)
-{
-    const struct ap_stretches *calls = &split->of_cause[AP_IDLE_driver_call],
-                              *allocations = &split->of_cause[AP_IDLE_allocation];
-    struct recurring seen = { .least_ns = INT64_MAX, .second_ns = INT64_MAX };
-    int64_t piece_ns[WINDOW_PIECES] = { 0 }, most_ns = call_ns(split->window.cause_ns);
-    if (calls->unknown || allocations->unknown) /* too many for a start */
-        return most_ns;
-    add_calls(split, calls, piece_ns);
-    add_calls(split, allocations, piece_ns);
     for (int i = 0; i < WINDOW_PIECES; i++)
         see_piece(&seen, piece_ns[i]);
     return recurring_ns(&seen) < most_ns ? recurring_ns(&seen) : most_ns;
@@ -90,27 +78,31 @@ static enum ap_status does_work_repeat(bool *ret_repeats, const struct ap_split 
 
 /* ---- steps ---- */
 
-/* Of too few steps it is told from the window. */
-static int64_t recurring_in_steps_ns(const struct ap_split *split, const struct ap_steps *steps)
+/* Of too few steps it is told from the window, of which @in_window_ns recur. */
+static int64_t recurring_in_steps_ns(const struct ap_split *split, const struct ap_steps *steps, enum ap_idle_cause cause,
+                                     int64_t in_window_ns)
 {
     struct recurring seen = { .least_ns = INT64_MAX, .second_ns = INT64_MAX };
-    int64_t in_window_ns = call_ns(split->window.cause_ns);
+    int64_t window_ns = split->window.cause_ns[cause];
     for (size_t i = 0; i < split->step_count; i++)
         if (ap_step_is_steady(&steps->steps[i]))
-            see_piece(&seen, call_ns(split->steps[i].cause_ns));
-    if (seen.count >= PIECES_TO_RECUR || !in_window_ns)
+            see_piece(&seen, split->steps[i].cause_ns[cause]);
+    if (seen.count >= PIECES_TO_RECUR || !window_ns)
         return recurring_ns(&seen);
-    return ap_share_of(seen.all_ns, (double)split->window.recurring_call_ns / (double)in_window_ns);
+    return ap_share_of(seen.all_ns, (double)in_window_ns / (double)window_ns);
 }
 
 enum ap_status ap_find_recurring_calls(struct ap_split *split, const struct ap_trace *trace, const struct ap_links *links,
                                        const struct ap_steps *steps, struct ap_error *reterr)
 {
+    struct ap_split_part *window = &split->window, *steady = &split->steady;
     bool repeats = false;
-    int64_t in_window_ns = split->has_gpu ? recurring_in_window_ns(split) : 0;
-    if (in_window_ns)
+    if (split->has_gpu)
         AP_TRY(does_work_repeat(&repeats, split, trace, links, reterr));
-    split->window.recurring_call_ns = repeats ? in_window_ns : 0;
-    split->steady.recurring_call_ns = recurring_in_steps_ns(split, steps);
+    window->recurring_call_ns = repeats ? recurring_in_window_ns(split, AP_IDLE_driver_call) : 0;
+    window->recurring_allocation_ns = repeats ? recurring_in_window_ns(split, AP_IDLE_allocation) : 0;
+    steady->recurring_call_ns = recurring_in_steps_ns(split, steps, AP_IDLE_driver_call, window->recurring_call_ns);
+    steady->recurring_allocation_ns =
+        recurring_in_steps_ns(split, steps, AP_IDLE_allocation, window->recurring_allocation_ns);
     return AP_OK;
 }

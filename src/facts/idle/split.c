@@ -10,6 +10,7 @@
 #include "poison.h"
 
 #define DETAIL_MAX_COUNT 2000
+#define LITTLE_BETWEEN 10 /* steps that leave out more than one part in this many are not all that a loop does: our choice */
 
 int64_t ap_split_idle_ns(const struct ap_split_part *part)
 {
@@ -22,7 +23,9 @@ int64_t ap_split_idle_ns(const struct ap_split_part *part)
 const struct ap_split_part *ap_split_judged(const struct ap_split *split)
 {
     /* Steps of a host that runs far ahead, and few steps in a long recording, say less than the whole window. */
-    return split->steady_count && split->steady.dur_ns >= split->window.dur_ns / 2 ? &split->steady : &split->window;
+    bool says_all = split->steady_count && split->steady.dur_ns >= split->window.dur_ns / 2 &&
+                    split->between_ns <= split->steady.dur_ns / LITTLE_BETWEEN;
+    return says_all ? &split->steady : &split->window;
 }
 
 enum ap_idle_cause ap_split_top_cause(const int64_t *cause_ns)
@@ -231,6 +234,15 @@ static void add_part(struct ap_split_part *to, const struct ap_split_part *part)
         to->cause_ns[i] += part->cause_ns[i];
 }
 
+static int64_t between_steady_ns(const struct ap_steps *steps)
+{
+    int64_t between_ns = 0;
+    for (size_t i = 1; i < steps->count; i++)
+        if (ap_step_is_steady(&steps->steps[i - 1]) && ap_step_is_steady(&steps->steps[i]))
+            between_ns += steps->steps[i].start_ns - steps->steps[i - 1].end_ns;
+    return between_ns;
+}
+
 static void finish_parts(struct ap_split *split, const struct ap_steps *steps)
 {
     take_differences(&split->window);
@@ -241,6 +253,7 @@ static void finish_parts(struct ap_split *split, const struct ap_steps *steps)
         add_part(&split->steady, &split->steps[i]);
         split->steady_count++;
     }
+    split->between_ns = between_steady_ns(steps);
 }
 
 /* Classes and gaps, and what each gap is due to. */

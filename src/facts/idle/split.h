@@ -18,8 +18,8 @@ struct ap_split_part {
     int64_t dur_ns;
     int64_t class_ns[AP_SPLIT_CLASS_COUNT_];
     int64_t cause_ns[AP_IDLE_CAUSE_COUNT_]; /* sum to dur_ns less the classes */
-    int64_t recurring_call_ns; /* of driver calls and allocations: what each step has again, or each part of a window without
-                                * steps; 0 of a single step */
+    int64_t recurring_call_ns;       /* of driver calls: what each step has again, or each part of a window without steps */
+    int64_t recurring_allocation_ns; /* likewise of taking memory from the driver and giving it back */
 };
 
 /** Of the longest gaps in the window. */
@@ -65,6 +65,7 @@ struct ap_split {
     size_t step_count;
     struct ap_split_part steady; /* sum over the steady steps */
     size_t steady_count;
+    int64_t between_ns; /* time between a steady step and the next one, where that is steady too */
     struct ap_gap_sum gap_sums[AP_GAPS_COUNT_];
     struct ap_gap_detail *details; /* longest gap first */
     size_t detail_count;
@@ -83,7 +84,8 @@ AP_MUST_CHECK enum ap_status ap_split_init(struct ap_split *split, const struct 
                                            struct ap_error *reterr);
 void ap_split_release(struct ap_split *split);
 
-/** What verdict and rules go by: the steady steps, where they are at least half of the window, else the window. */
+/** What verdict and rules go by: the steady steps, where they are at least half of the window and follow one another without
+ *  much time between them, else the window. */
 const struct ap_split_part *ap_split_judged(const struct ap_split *split);
 /** Time in which none of the classes of GPU work ran. */
 int64_t ap_split_idle_ns(const struct ap_split_part *part);

@@ -149,12 +149,16 @@ size_t ap_path_rows_before(const struct ap_path_index *index, const struct ap_pa
     return end - first;
 }
 
-/* A copy that ended within the call that made it: that waited for it. */
+/* A copy that ended within the call that made it: that waited for it. A call that copies from pageable memory comes back
+ * when the last piece is handed over, which is a little before the copy ends. */
 static bool is_awaited_copy(const struct ap_path_index *index, uint32_t work)
 {
-    uint32_t launch = ap_path_work(index, work)->launch;
-    return launch != AP_NO_ROW && ap_row_is_of(index->trace, ap_path_work(index, work)->row, 1u << AP_KIND_memcpy) &&
-           ap_work_end_ns(index, work) <= ap_row_end_ns(index->trace, launch);
+    uint32_t launch = ap_path_work(index, work)->launch, row = ap_path_work(index, work)->row;
+    if (launch == AP_NO_ROW || !ap_row_is_of(index->trace, row, 1u << AP_KIND_memcpy))
+        return false;
+    int64_t start_ns = ap_work_start_ns(index, work), end_ns = ap_work_end_ns(index, work);
+    bool is_pageable = ap_text_contains_folded(ap_row_name(index->trace, row), "pageable");
+    return ap_row_end_ns(index->trace, launch) >= (is_pageable ? start_ns + (end_ns - start_ns) / 2 : end_ns);
 }
 
 /* By call + 1: the last one of it. */

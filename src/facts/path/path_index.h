@@ -43,7 +43,7 @@ struct ap_path_index {
     struct ap_path_rows presence; /* likewise annotations, Python frames and operators that another thread works for */
     bool *backward;               /* by track: its thread works for the autograd engine */
     struct ap_path_rows blocking; /* calls that may have waited for GPU work */
-    uint32_t *blocking_copy;      /* for each: the copy that it made and that ended within it; AP_NO_WORK = none */
+    uint32_t *blocking_copy;      /* for each: the copy that it made and waited for; AP_NO_WORK = none */
     size_t blocking_copy_capacity;
     bool has_sync_rows;
     struct ap_path_sync {

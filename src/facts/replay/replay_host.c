@@ -329,6 +329,9 @@ static enum ap_status link_call(struct ap_replay_build *build, const struct ap_m
 {
     struct ap_task *tasks = build->graph->tasks;
     uint32_t awaited = ap_path_awaited(build->index, mark->other, mark->ns);
+    uint32_t copy = build->index->blocking_copy[mark->other];
+    if (copy != AP_NO_WORK && ap_work_end_ns(build->index, copy) > mark->ns)
+        awaited = copy; /* it ends a little later than its call, and is waited for all the same */
     if (awaited == AP_NO_WORK) {
         awaited = done_before(build, launched, mark->row);
         return awaited == AP_NO_WORK ? AP_OK

@@ -92,8 +92,9 @@ static void add_device_ends(const struct ap_replay_graph *graph, const struct ap
             from_ns = low ? recorded_start_ns(graph, low - 1) : INT64_MIN;
             to_ns = low < graph->step_count ? recorded_start_ns(graph, low) : INT64_MAX;
         }
-        if (low && times->end_ns[i] > times->steps[low - 1].done_ns)
-            times->steps[low - 1].done_ns = times->end_ns[i];
+        int64_t *done_ns = low ? &times->steps[low - 1].done_ns : &times->before_done_ns;
+        if (times->end_ns[i] > *done_ns)
+            *done_ns = times->end_ns[i];
     }
 }
 
@@ -121,7 +122,9 @@ static void find_window(const struct ap_replay_graph *graph, const struct ap_rep
 
 static enum ap_status times_init(struct ap_replay_times *times, const struct ap_replay_graph *graph, struct ap_error *reterr)
 {
-    *times = (struct ap_replay_times){ .gate = graph->gate, .count = graph->count, .step_count = graph->step_count };
+    *times = (struct ap_replay_times){
+        .gate = graph->gate, .count = graph->count, .step_count = graph->step_count, .before_done_ns = INT64_MIN
+    };
     if (graph->step_count)
         AP_TRY(AP_ALLOC(times->gate, times->steps, times->step_count, reterr));
     if (!graph->count)
@@ -171,7 +174,8 @@ void ap_replay_times_release(struct ap_replay_times *times)
 int64_t ap_replay_step_ns(const struct ap_replay_times *times, size_t step, bool follows)
 {
     int64_t from_ns = times->steps[step].start_ns;
-    if (follows && step && times->steps[step - 1].done_ns > from_ns)
-        from_ns = times->steps[step - 1].done_ns;
+    int64_t done_ns = !step ? times->before_done_ns : follows ? times->steps[step - 1].done_ns : INT64_MIN;
+    if (done_ns > from_ns)
+        from_ns = done_ns;
     return times->steps[step].done_ns > from_ns ? times->steps[step].done_ns - from_ns : 0;
 }

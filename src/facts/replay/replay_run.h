@@ -40,7 +40,8 @@ struct ap_replay_times {
     size_t count;
     struct ap_replayed_step *steps;
     size_t step_count;
-    int64_t window_ns; /* first start to last end */
+    int64_t before_done_ns; /* when all device work is done that was launched before the first step */
+    int64_t window_ns;      /* first start to last end */
 };
 
 /** @edit: NULL = the unchanged graph. @times may be released after a failure too. */
@@ -53,8 +54,8 @@ AP_MUST_CHECK enum ap_status ap_replay_recorded(const struct ap_replay_graph *gr
 void ap_replay_times_forget_tasks(struct ap_replay_times *times);
 void ap_replay_times_release(struct ap_replay_times *times);
 
-/** How long the step took: until all is done that it launched; where it @follows one that is counted too, less what was
- *  left to do of that. */
+/** How long the step took: until all is done that it launched; less what was left to do of the time before the
+ *  first step, and where it @follows one that is counted too, of that. */
 int64_t ap_replay_step_ns(const struct ap_replay_times *times, size_t step, bool follows);
 
 #endif

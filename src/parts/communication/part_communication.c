@@ -452,26 +452,77 @@ static enum ap_status sum_slow(struct report *report, struct sums *sums, struct 
     return AP_OK;
 }
 
-/* Times that a bucket of gradients was reduced: how often the kind of large all-reduce that was seen least was seen. */
-static int64_t bucket_count(const struct report *report)
+/* ---- passes of DistributedDataParallel ---- */
+
+/* Its forward passes, and behind which of them gradients are reduced before the next one. */
+struct passes {
+    uint32_t *forward;
+    size_t count, capacity;
+    bool *is_reduced;
+    int64_t reduced_count;
+};
+
+static inline bool earlier_pass(const void *context, uint32_t a, uint32_t b)
 {
-    int64_t least = 0;
-    for (size_t k = 0; k < report->kind_count; k++) {
-        const struct kind *kind = &report->kinds[k];
-        if (report->collectives.rows[report->order[kind->first]].operation == AP_COLLECTIVE_allreduce &&
-            bytes_of(report, kind) >= SMALL_BYTES && (!least || (int64_t)kind->count < least))
-            least = (int64_t)kind->count;
-    }
-    return least;
+    const struct ap_events *events = context;
+    AP_SMALLER_FIRST(events->start_ns[a], events->start_ns[b]);
+    return a < b;
 }
 
-static int64_t count_forwards(const struct ap_trace *trace)
+static enum ap_status list_forwards(const struct report *report, struct passes *passes, struct ap_error *reterr)
 {
+    const struct ap_trace *trace = report->trace;
     uint32_t name = ap_trace_find_text(trace, "DistributedDataParallel.forward");
-    int64_t count = 0;
     for (uint32_t row = 0; row < trace->events.count && name; row++)
-        count += trace->events.name[row] == name && ap_row_is_of(trace, row, AP_HOST_KINDS);
-    return count;
+        if (trace->events.name[row] == name && ap_row_is_of(trace, row, AP_HOST_KINDS))
+            AP_TRY_ADD(report->gate, passes->forward, passes->count, passes->capacity, reterr, row);
+    return ap_sort_list(report->gate, passes->forward, passes->count, earlier_pass, &trace->events, reterr);
+}
+
+/* Sizes do not tell how often a bucket is reduced: layers that are alike have buckets that are alike. */
+static void note_reduced(const struct report *report, struct passes *passes, uint32_t launch)
+{
+    const struct ap_events *events = &report->trace->events;
+    size_t low = 0;
+    if (launch == AP_NO_ROW)
+        return;
+    AP_BISECT(low, passes->count, at, events->start_ns[passes->forward[at]] <= events->start_ns[launch]);
+    if (!low || passes->is_reduced[low - 1])
+        return;
+    passes->is_reduced[low - 1] = true;
+    passes->reduced_count++;
+}
+
+/* Collectives of devices come in the order of links. */
+static enum ap_status find_passes(const struct report *report, const struct ap_links *links, struct passes *passes,
+                                  struct ap_error *reterr)
+{
+    AP_TRY(list_forwards(report, passes, reterr));
+    if (!passes->count)
+        return AP_OK;
+    AP_TRY(AP_ALLOC_CLEARED(report->gate, passes->is_reduced, passes->count, reterr));
+    for (size_t i = 0, at = 0; i < report->collectives.device_count; i++) {
+        const struct ap_collective_row *row = &report->collectives.rows[i];
+        while (at < links->count && links->rows[at].row != row->row)
+            at++;
+        if (at < links->count && row->operation == AP_COLLECTIVE_allreduce && row->bytes >= SMALL_BYTES)
+            note_reduced(report, passes, links->rows[at].launch);
+    }
+    return AP_OK;
+}
+
+static enum ap_status add_passes(const struct ap_part_context *context, const struct report *report, struct ap_model *model,
+                                 struct ap_value *to, struct ap_error *reterr)
+{
+    struct passes passes = { .forward = NULL };
+    enum ap_status status = find_passes(report, &context->facts->links, &passes, reterr);
+    if (status == AP_OK) {
+        ap_add_count(model, to, "reduced_forward_count", passes.reduced_count);
+        ap_add_count(model, to, "ddp_forward_count", (int64_t)passes.count);
+    }
+    AP_FREE(report->gate, passes.is_reduced, passes.count);
+    AP_FREE(report->gate, passes.forward, passes.capacity);
+    return status;
 }
 
 static void add_totals(const struct report *report, const struct sums *sums, struct ap_model *model, struct ap_value *to)
@@ -530,8 +581,6 @@ static void add_figures(const struct ap_part_context *context, struct report *re
     else
         ap_add_null(model, to, "median_allreduce_bytes");
     ap_add_number_per(model, to, "allreduces_per_step", (double)sums->allreduces, (double)context->facts->steps.count);
-    ap_add_count(model, to, "bucket_reduce_count", bucket_count(report));
-    ap_add_count(model, to, "ddp_forward_count", count_forwards(report->trace));
     ap_add_count(model, to, "broadcast_count", sums->broadcasts);
     ap_add_time(model, to, "broadcast_dur_us", sums->broadcast_ns);
     ap_add_number_per(model, to, "broadcasts_per_step", (double)sums->broadcasts, (double)context->facts->steps.count);
@@ -557,6 +606,7 @@ static enum ap_status add_all(struct ap_part_context *context, struct report *re
     AP_TRY(sum_slow(report, &sums, reterr));
     add_totals(report, &sums, model, to);
     add_figures(context, report, &sums, model, to);
+    AP_TRY(add_passes(context, report, model, to, reterr));
     add_trains(context, report, model, to);
     AP_TRY(add_kinds(report, context->options->top_n, model, to, reterr));
     AP_TRY(add_operations(report, model, to, reterr));

@@ -242,39 +242,36 @@ static void split_add(struct ap_gpu_work *work, struct split *splits, size_t spl
             sums_add(work, &splits[i].sums, sums);
 }
 
-static bool is_pageable(const struct ap_trace *trace, uint32_t row)
+static bool is_from_pageable(const struct ap_trace *trace, uint32_t row)
 {
-    return ap_row_is_of(trace, row, 1u << AP_KIND_memcpy) && strcmp(memory_of(ap_row_name(trace, row)), "pageable") == 0;
+    return ap_row_is_of(trace, row, 1u << AP_KIND_memcpy) && strcmp(memory_of(ap_row_name(trace, row)), "pageable") == 0 &&
+           strcmp(direction_of(ap_row_name(trace, row)), "HtoD") == 0;
 }
 
-/* What the devices stood still behind pageable copies that the host waited for: those are the waits for copies, but where a
- * direction has none of them. */
-static enum ap_status find_pageable_idle(struct ap_gpu_work *work, int64_t *ret_idle_ns, struct ap_error *reterr)
+/* Copies from pageable memory to the device, and what the devices stood still behind those that the host waited for. */
+static enum ap_status find_pageable_held(struct ap_gpu_work *work, int64_t *ret_held_ns, struct ap_error *reterr)
 {
     const struct ap_facts *facts = work->context->facts;
     const struct ap_trace *trace = work->context->trace;
-    bool waits_for[AP_SYNC_CATEGORY_COUNT] = { false };
     struct ap_waits waits;
-    *ret_idle_ns = 0;
+    *ret_held_ns = 0;
     for (size_t i = 0; i < facts->links.count; i++)
-        if (is_pageable(trace, facts->links.rows[i].row))
-            waits_for[strcmp(direction_of(ap_row_name(trace, facts->links.rows[i].row)), "DtoH") == 0 ? AP_SYNC_to_host
-                                                                                                      : AP_SYNC_to_device] =
-                true;
-    if (!waits_for[AP_SYNC_to_host] && !waits_for[AP_SYNC_to_device])
+        if (is_from_pageable(trace, facts->links.rows[i].row))
+            *ret_held_ns = ap_gpu_add_ns(work, *ret_held_ns, trace->events.dur_ns[facts->links.rows[i].row]);
+    if (!*ret_held_ns)
         return AP_OK;
     enum ap_status status =
         ap_waits_init(&waits, trace, &facts->order, &facts->tree, &facts->links, &facts->calls, work->context->gate, reterr);
     AP_AND_THEN(status, ap_waits_find_cost(&waits, trace, &facts->links, reterr));
     for (size_t i = 0; i < waits.count && status == AP_OK; i++)
-        if (waits_for[waits.waits[i].category] && !waits.waits[i].at_end)
-            *ret_idle_ns = ap_gpu_add_ns(work, *ret_idle_ns, waits.waits[i].idle_ns);
+        if (waits.waits[i].category == AP_SYNC_to_device && !waits.waits[i].at_end)
+            *ret_held_ns = ap_gpu_add_ns(work, *ret_held_ns, waits.waits[i].idle_ns);
     ap_waits_release(&waits);
     return status;
 }
 
 static void add_totals(struct ap_gpu_work *work, const struct ap_name_sums *names, const struct sums *sums,
-                       int64_t pageable_idle_ns, struct ap_model *model, struct ap_value *gpu)
+                       int64_t pageable_held_ns, struct ap_model *model, struct ap_value *gpu)
 {
     struct split splits[SPLITS];
     struct sums all = { .count = 0 };
@@ -300,7 +297,7 @@ static void add_totals(struct ap_gpu_work *work, const struct ap_name_sums *name
         ap_add_known_bytes(model, copies, splits[i].bytes_key, known && (of->known_count || !of->count), of->bytes);
         ap_add_known_time(model, copies, splits[i].time_key, known, of->total_ns);
         if (i == PAGEABLE)
-            ap_add_known_time(model, copies, "pageable_held_us", known, ap_gpu_add_ns(work, of->total_ns, pageable_idle_ns));
+            ap_add_known_time(model, copies, "pageable_held_us", known, pageable_held_ns);
     }
     ap_add_time(model, copies, "device_dur_us", splits[DTOD].sums.total_ns);
     ap_add_quotient(model, copies, "device_ratio", (double)splits[DTOD].sums.total_ns, (double)work->totals.busy_ns);
@@ -332,12 +329,12 @@ static enum ap_status add_copies(struct ap_gpu_work *work, struct ap_name_sums *
     AP_TRY(ap_name_sums_add_all(names, work->context->trace, AP_KIND_memcpy, reterr));
     struct sums *sums;
     AP_TRY(AP_ALLOC_CLEARED(names->gate, sums, names->count + 1, reterr));
-    int64_t pageable_idle_ns;
+    int64_t pageable_held_ns;
     sum_rows(work, names, sums);
     enum ap_status status = sum_exposed(work, names, sums, reterr);
-    AP_AND_THEN(status, find_pageable_idle(work, &pageable_idle_ns, reterr));
+    AP_AND_THEN(status, find_pageable_held(work, &pageable_held_ns, reterr));
     if (status == AP_OK) {
-        add_totals(work, names, sums, pageable_idle_ns, model, gpu);
+        add_totals(work, names, sums, pageable_held_ns, model, gpu);
         status = add_kinds(work, names, sums, model, gpu, reterr);
     }
     AP_FREE(names->gate, sums, names->count + 1);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * part_split.c - what the time of the window and of each step went into, and the gaps in which no device worked. */
 #include <stdio.h>
+#include <string.h>
 
 #include "part.h"
 
@@ -80,7 +81,7 @@ static void keep_times(const struct ap_split *split, struct ap_model *model)
         struct ap_stretches gaps = { .list = NULL };
         (void)snprintf(path, sizeof(path), "split.judged.idle_causes.%s_us", ap_idle_cause_name((enum ap_idle_cause)i));
         ap_stretches_add_all(&gaps, model->arena.gate, &split->of_cause[i]);
-        if (of_host[i] || (recurs && (i == AP_IDLE_driver_call || i == AP_IDLE_allocation)))
+        if (of_host[i] || (recurs && i == AP_IDLE_driver_call))
             ap_stretches_add_all(&host, model->arena.gate, &gaps);
         ap_model_keep_time(model, path, &gaps);
     }
@@ -125,10 +126,9 @@ static void add_split(struct ap_part_context *context, struct ap_model *model, s
 
 /* ---- gaps ---- */
 
-static void add_gaps_over(const struct ap_split *split, int over, const char *key, struct ap_model *model,
-                          struct ap_value *idle)
+static void add_gap_sum(const struct ap_split *split, const struct ap_gap_sum *sum, const char *key, struct ap_model *model,
+                        struct ap_value *idle)
 {
-    const struct ap_gap_sum *sum = &split->gap_sums[over];
     struct ap_value *to = ap_add_object(model, idle, key);
     ap_add_count(model, to, "count", (int64_t)sum->count);
     ap_add_time(model, to, "dur_us", sum->dur_ns);
@@ -157,6 +157,28 @@ static void add_gap(struct ap_part_context *context, const struct ap_gap_detail 
     ap_add_name(context->trace, model, row, "next", ap_row_name_id(context->trace, gap->next));
 }
 
+/* Between two launches of eager code the host is in Python for tens of microseconds. Where it stays for half a millisecond
+ * in one gap it does something else there than to launch, and cheaper launches would not help. */
+#define PAUSE_NS 500000
+
+static void add_pauses(const struct ap_split *split, enum ap_idle_cause cause, const char *path, struct ap_model *model,
+                       struct ap_value *idle)
+{
+    struct ap_gap_sum sum = { .count = 0 };
+    struct ap_stretches time = { .list = NULL };
+    for (size_t i = 0; i < split->detail_count; i++) {
+        const struct ap_gap_detail *gap = &split->details[i];
+        if (gap->cause_ns[cause] < PAUSE_NS || ap_split_top_cause(gap->cause_ns) != cause ||
+            gap->start_ns < split->start_ns || gap->end_ns > split->end_ns)
+            continue;
+        sum.count++;
+        sum.dur_ns += gap->cause_ns[cause];
+        ap_stretches_add(&time, model->arena.gate, gap->start_ns, gap->end_ns);
+    }
+    add_gap_sum(split, &sum, strrchr(path, '.') + 1, model, idle);
+    ap_model_keep_time(model, path, &time);
+}
+
 static void add_idle(struct ap_part_context *context, struct ap_model *model, struct ap_value *root)
 {
     const struct ap_split *split = &context->facts->split;
@@ -168,9 +190,11 @@ static void add_idle(struct ap_part_context *context, struct ap_model *model, st
     ap_add_count(model, idle, "gap_count", (int64_t)split->gap_sums[AP_GAPS_ALL].count);
     ap_add_time(model, idle, "dur_us", ap_split_idle_ns(&split->window));
     ap_add_time(model, idle, "longest_us", split->detail_count ? gap_ns(&split->details[0]) : 0);
-    add_gaps_over(split, AP_GAPS_OVER_10_US, "over_10us", model, idle);
-    add_gaps_over(split, AP_GAPS_OVER_100_US, "over_100us", model, idle);
-    add_gaps_over(split, AP_GAPS_OVER_1_MS, "over_1ms", model, idle);
+    add_gap_sum(split, &split->gap_sums[AP_GAPS_OVER_10_US], "over_10us", model, idle);
+    add_gap_sum(split, &split->gap_sums[AP_GAPS_OVER_100_US], "over_100us", model, idle);
+    add_gap_sum(split, &split->gap_sums[AP_GAPS_OVER_1_MS], "over_1ms", model, idle);
+    add_pauses(split, AP_IDLE_host_python, "idle.python_pauses", model, idle);
+    add_pauses(split, AP_IDLE_untraced, "idle.unrecorded_pauses", model, idle);
     struct ap_value *list = ap_add_list(model, idle, "gaps");
     uint64_t limit = context->options->top_n ? context->options->top_n : split->detail_count;
     for (size_t i = 0; i < split->detail_count && i < limit && gap_ns(&split->details[i]) >= LISTED_GAP_NS; i++)

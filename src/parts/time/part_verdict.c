@@ -35,16 +35,18 @@ static const struct {
 #define UNPLACED_RATIO 0.05    /* of the rows of devices: their times could not be read */
 #define LOW_GPU_RATIO 0.5      /* a busy host counts as a symptom below this utilization */
 
-/* Driver calls that come again in each step are the host's time, as Python is, and no start-up. */
+/* Driver calls that come again in each step are the host's time, as Python is, and no start-up; memory that is taken and
+ * given back in each step, for which the device is waited for, neither. */
 static void sum_parts(const struct ap_split_part *part, bool has_gpu, int64_t *part_ns)
 {
     const int64_t *cause_ns = part->cause_ns, *class_ns = part->class_ns;
     int64_t host_ns = part->recurring_call_ns + cause_ns[AP_IDLE_host_python] + cause_ns[AP_IDLE_host_autograd] +
                       cause_ns[AP_IDLE_host_optimizer] + cause_ns[AP_IDLE_host_operator] + cause_ns[AP_IDLE_untraced];
     part_ns[BOUND_data_loading] = cause_ns[AP_IDLE_data_loading];
-    part_ns[BOUND_synchronization] = cause_ns[AP_IDLE_synchronization];
+    part_ns[BOUND_synchronization] = cause_ns[AP_IDLE_synchronization] + part->recurring_allocation_ns;
     part_ns[BOUND_communication] = class_ns[AP_SPLIT_communication] + cause_ns[AP_IDLE_communication_wait];
-    part_ns[BOUND_start_up] = cause_ns[AP_IDLE_allocation] + cause_ns[AP_IDLE_driver_call] - part->recurring_call_ns;
+    part_ns[BOUND_start_up] = cause_ns[AP_IDLE_allocation] - part->recurring_allocation_ns + cause_ns[AP_IDLE_driver_call] -
+                              part->recurring_call_ns;
     part_ns[BOUND_queue] = cause_ns[AP_IDLE_queue_wait];
     part_ns[BOUND_launch] = cause_ns[AP_IDLE_launch_overhead];
     part_ns[BOUND_cpu] = host_ns;
@@ -192,6 +194,8 @@ static void add_sentence(const struct ap_part_context *context, const struct ap_
         meaning = "the device computes for most of the time";
     if (bound == BOUND_communication && judged->class_ns[AP_SPLIT_communication] == part_ns[bound])
         meaning = "collectives run while nothing computes";
+    if (bound == BOUND_synchronization && judged == &split->steady && split->recurring_allocation_ns > part_ns[bound] / 2)
+        meaning = "the device has nothing to do while the host takes memory from the driver or gives it back";
     if (bound == BOUND_gpu && memory_bound)
         meaning = "the device computes nearly all of the time, mostly in kernels that move memory";
     if (!split->has_gpu && bound == BOUND_cpu)

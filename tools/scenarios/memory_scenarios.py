@@ -460,6 +460,29 @@ def teacher_with_graph(setup, planted):
     return job
 
 
+@scenario("reference-with-graph", ["graphs-without-backward"],
+          "a reference of the policy's size runs before it without no_grad, by the same lines; the step's loss is held until "
+          "its end, behind the backward pass; the twin runs the reference without gradients", peak_active, steps=4,
+          tokens=4096, layers=3, width=2048)
+def reference_with_graph(setup, planted):
+    job = setup.job()
+    policy, reference = setup.model(job), setup.model(job, trained=False)
+    outer = (("/srv/job/preference.py", 64, "reference_values"),) + MAIN
+    for _ in range(setup.steps):
+        result = reference.forward(setup.tokens, grad=planted, outer=outer)
+        nodes = policy.loss(policy.forward(setup.tokens), setup.tokens)
+        loss = nodes[-1].saved.pop()
+        policy.backward(nodes)
+        if planted:
+            reference.drop(result, outer)
+        else:
+            job.release(result, released(*outer))
+        policy.optimizer_step()
+        policy.zero_grad()
+        job.release(loss, released(*MAIN))
+    return job
+
+
 @scenario("sum-of-losses-with-graph", ["graphs-without-backward", "memory-leak"],
           "after some steps a validation adds up the losses of its batches with their graphs, and is not done when the "
           "snapshot is taken; the twin adds up numbers without gradients", peak_active, steps=3, tokens=2048, layers=4,

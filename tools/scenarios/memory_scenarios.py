@@ -288,6 +288,23 @@ def activation_cache(setup, planted):
     return job
 
 
+@scenario("leak-without-stacks", ["memory-leak"],
+          "the mean of a feature is appended to a list in each step, whose allocations have the sizes of weights and of "
+          "their state; no stack was recorded; the twin drops it", live_at_end, steps=9, tokens=2048, layers=2, bare=True)
+def leak_without_stacks(setup, planted):
+    job = setup.job()
+    model = setup.model(job)
+    nbytes = setup.width * setup.width * setup.element_bytes  # as the projection of a layer
+
+    def at_end():
+        copy, = job.operator("clone", [nbytes], HOOK)
+        if not planted:
+            job.release(copy, released(*HOOK))
+    for _ in range(setup.steps):
+        model.train_step(setup.tokens, at_end=at_end)
+    return job
+
+
 @scenario("leak-in-trace", ["memory-growth"],
           "the trace alone, with memory events: the outputs of each step are kept in a list",
           live_at_end, steps=7, tokens=4096, layers=2, profiled=True, snapshot=False)

@@ -349,9 +349,8 @@ static enum ap_status keep_growing(struct ap_growth *growth, const struct candid
             continue;
         struct ap_growth_stack stack = describe(&candidates[i], origins, groups[i], growth);
         growth->stacks[growth->stack_count++] = stack;
-        growth->leaking_bytes =
-            ap_add_sat(growth->leaking_bytes, most_leaked(growth, &stack, stack.last_bytes - stack.first_bytes, 1),
-                       &overflowed);
+        growth->leaking_bytes = ap_add_sat(
+            growth->leaking_bytes, most_leaked(growth, &stack, stack.last_bytes - stack.first_bytes, 1), &overflowed);
         growth->leaking_bytes_per_period += stack.bytes_per_period;
         /* The history begins and ends somewhere within a period. */
         growth->held_bytes = ap_add_sat(growth->held_bytes, most_leaked(growth, &stack, stack.end_bytes, -1), &overflowed);

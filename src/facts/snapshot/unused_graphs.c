@@ -103,9 +103,9 @@ static bool holds_graph(const struct ap_avoidable_search *search, const struct g
            (graph->first == AP_NO_ENTRY || goes_at_once(search, graph->first, graph->last, graph->count));
 }
 
-/* Of what its forward kept from the first allocation of the graph on nothing went in the backward pass, as far as nearly all of
- * the graph: hidden states that are collected lie between activations that do. A loss and logits that a variable holds until the
- * next step lie behind it, and those of the pass that does have a backward pass between the two. */
+/* Of what its forward kept from the first allocation of the graph on nothing went in the backward pass, as far as nearly all
+ * of the graph: hidden states that are collected lie between activations that do. A loss and logits that a variable holds
+ * until the next step lie behind it, and those of the pass that does have a backward pass between the two. */
 static bool is_whole(const struct ap_avoidable_search *search, const struct graph *graph)
 {
     const struct ap_replay *replay = search->owners->replay;

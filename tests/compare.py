@@ -272,6 +272,16 @@ def check_snapshots(tap, runs):
     _, report, _ = runs.report(modern, "--baseline", modern)
     tap.same([report["comparison"]["verdict"]["change"], changed(report["comparison"])], ["no change", []],
              "one is not different from itself")
+    jobs = ROOT / "fixtures" / "scenarios"
+    _, report, _ = runs.report(jobs / "leak-without-stacks-healthy" / "snapshot.json.gz", "--baseline",
+                               jobs / "activation-cache-leak-healthy" / "snapshot.json.gz")
+    tap.same([report["comparison"]["memory_owners"], [n for n in report["comparison"]["notes"] if "stacks" in n] != [],
+              [f["rule_id"] for f in report["findings"] if f["rule_id"] == "memory-grew"]], [None, True, []],
+             "a snapshot without stacks does not hold more in no line")
+    _, report, _ = runs.report(jobs / "activation-cache-leak" / "snapshot.json.gz", "--baseline",
+                               jobs / "activation-cache-leak-healthy" / "snapshot.json.gz")
+    tap.same([report["findings"][0]["rule_id"], report["comparison"]["largest"]["memory"]["name"]],
+             ["memory-leak", "/srv/job/probe.py:31 keep_output"], "of what grew for a new leak the leak is told")
 
 
 def check_baselines(tap, runs, old, old_report):

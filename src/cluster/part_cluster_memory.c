@@ -24,6 +24,7 @@ static const char *const owner_keys[AP_OWNER_CATEGORY_COUNT_] = {
     [AP_OWNER_INPUTS] = "inputs_bytes",
     [AP_OWNER_KV_CACHE] = "kv_cache_bytes",
     [AP_OWNER_COPIES] = "copies_of_weights_bytes",
+    [AP_OWNER_KEPT] = "kept_bytes",
     [AP_OWNER_UNKNOWN] = "unknown_bytes",
 };
 

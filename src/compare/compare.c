@@ -152,6 +152,9 @@ static void add_notes(struct ap_comparing *comparing)
     for (size_t i = 0; i < AP_COUNT_OF(differences); i++)
         if (!is_same(before_at(comparing, differences[i].path), after_at(comparing, differences[i].path)))
             ap_add_string(comparing->model, notes, NULL, differences[i].text);
+    if (ap_stacks_differ(comparing))
+        ap_add_string(comparing->model, notes, NULL,
+                      "the snapshots have the stacks of very different shares of their memory: whose it is is not compared");
     if (ap_ranks_differ(comparing))
         ap_add_string(comparing->model, notes, NULL, "one is of a run of several ranks, and the other tells of none");
     if (comparing->behind)

@@ -340,6 +340,14 @@ static void add_table(struct ap_comparing *comparing, const struct matched *matc
         }
 }
 
+bool ap_stacks_differ(const struct ap_comparing *comparing)
+{
+    double before, after;
+    return ap_value_number(ap_value_at(comparing->before, "memory.peak.with_stack_ratio"), &before) &&
+           ap_value_number(ap_value_at(comparing->after, "memory.peak.with_stack_ratio"), &after) &&
+           size_of(after - before) > AP_STACKS_MOST_APART;
+}
+
 static bool has_rows(const struct ap_value *root, const struct table *table)
 {
     return ap_value_first(rows_of(table, root)) != NULL;
@@ -384,7 +392,8 @@ static enum ap_status compare_table(struct ap_comparing *comparing, const struct
     const struct ap_value *roots[] = { comparing->before, comparing->after };
     const double parts[] = { comparing->before_parts, comparing->after_parts };
     enum ap_status status = AP_OK;
-    if (!has_rows(comparing->before, table) || !has_rows(comparing->after, table)) {
+    if (!has_rows(comparing->before, table) || !has_rows(comparing->after, table) ||
+        (table->bytes && ap_stacks_differ(comparing))) {
         ap_add_null(comparing->model, comparing->comparison, table->key);
         return AP_OK;
     }

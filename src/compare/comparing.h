@@ -24,6 +24,9 @@
 #define AP_SIZE_LEAST_RATIO 0.01
 #define AP_SIZE_LEAST_BYTES ((double)(1 << 20))
 #define AP_RATIO_LEAST_POINTS 0.02
+/* Of the bytes at the peak: where the shares with a stack are further apart, lines of the one side are nobody's on the
+ * other. */
+#define AP_STACKS_MOST_APART 0.25
 /* Runs a side that repeat: from so many on a time may be called better or worse. */
 #define AP_RUNS_LEAST_COUNT 3
 /* Recordings without steps whose windows differ by this share of the longer one are not of one length. */
@@ -125,5 +128,8 @@ enum ap_change ap_change_of_share(const struct ap_comparing *comparing, enum ap_
 void ap_compare_figures(struct ap_comparing *comparing);
 /** compare_findings.c: "findings" */
 void ap_compare_findings(struct ap_comparing *comparing);
+
+/** Do two snapshots tell whose their memory is alike? In compare_rows.c. */
+bool ap_stacks_differ(const struct ap_comparing *comparing);
 
 #endif

@@ -320,6 +320,14 @@ static struct ap_growth_stack describe(const struct candidate *candidate, const 
     };
 }
 
+/* What has no stack is not all of one origin: weights, and state that a first step sets up, count with what goes on growing,
+ * which is what the periods add, @less fewer than there are points. */
+static int64_t most_leaked(const struct ap_growth *growth, const struct ap_growth_stack *stack, int64_t bytes, int less)
+{
+    double added = stack->bytes_per_period * (double)growth->periods_per_point * ((double)growth->point_count - less);
+    return stack->stack || added <= 0 || added >= (double)bytes ? bytes : (int64_t)added;
+}
+
 /* Many, and hardly one that is old: the caches of several requests, each longer with every word. */
 static bool is_made_anew(const struct candidate *of, uint32_t last)
 {
@@ -341,9 +349,11 @@ static enum ap_status keep_growing(struct ap_growth *growth, const struct candid
             continue;
         struct ap_growth_stack stack = describe(&candidates[i], origins, groups[i], growth);
         growth->stacks[growth->stack_count++] = stack;
-        growth->leaking_bytes = ap_add_sat(growth->leaking_bytes, stack.last_bytes - stack.first_bytes, &overflowed);
+        growth->leaking_bytes = ap_add_sat(
+            growth->leaking_bytes, most_leaked(growth, &stack, stack.last_bytes - stack.first_bytes, 1), &overflowed);
         growth->leaking_bytes_per_period += stack.bytes_per_period;
-        growth->held_bytes = ap_add_sat(growth->held_bytes, stack.end_bytes, &overflowed);
+        /* The history begins and ends somewhere within a period. */
+        growth->held_bytes = ap_add_sat(growth->held_bytes, most_leaked(growth, &stack, stack.end_bytes, -1), &overflowed);
     }
     return AP_OK;
 }

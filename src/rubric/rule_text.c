@@ -33,6 +33,8 @@ static const struct name_source names[] = {
       false },
     { "alike-by", "memory.oom", "requested_bytes", "held_by", NULL, "nobody", "is_last", false },
     { "alike-as", "memory.oom", "requested_bytes", "held_as", NULL, "nothing", "is_last", false },
+    { "most-as", "memory.oom", "requested_bytes", "most_as", NULL, "nothing known", "is_last", true },
+    { "most-by", "memory.oom", "requested_bytes", "most_by", NULL, "a line that was not recorded", "is_last", false },
     { "failed-line", "cluster.memory.out_of_memory", "", "line", NULL, "a line that was not recorded", NULL, false },
     { "differing-owner", "cluster.memory.differs.owner", "", "category", NULL, "nothing", NULL, false },
     { "differing-line", "cluster.memory.differs.line", "", "line", NULL, "none", NULL, false },
@@ -300,12 +302,28 @@ static const struct ap_value *row_of(const struct name_source *source, const str
     return best;
 }
 
+/* The end of a path tells the line. */
+static struct ap_text end_of(struct ap_text name)
+{
+    size_t from = name.bytes - NAME_SHOWN_BYTES;
+    while (from < name.bytes && ((unsigned char)name.data[from] & 0xc0) == 0x80)
+        from++; /* not in the midst of a character */
+    return (struct ap_text){ name.data + from, name.bytes - from };
+}
+
 /* A name of the input as a code span: short, on one line, without a back-tick that would end the span. */
 static enum ap_status add_name(struct ap_text_buffer *to, struct ap_text name, struct ap_error *reterr)
 {
     char shown[NAME_SHOWN_BYTES + 8];
+    bool path = name.bytes > NAME_SHOWN_BYTES && name.data[0] == '/';
+    if (path)
+        name = end_of(name);
     size_t used = 0, bytes = ap_text_cut(name, NAME_SHOWN_BYTES).bytes;
     shown[used++] = '`';
+    if (path) {
+        memcpy(shown + used, "...", 3);
+        used += 3;
+    }
     for (size_t i = 0; i < bytes; i++) {
         unsigned char c = (unsigned char)name.data[i];
         shown[used++] = c == '`' ? '\'' : c < ' ' || c == 127 ? ' ' : (char)c;

@@ -36,7 +36,7 @@ CAUSES = [f"k{i}" for i in range(11)]
 # Colors that stand beside each other in one picture.
 BESIDE = {
     "parts of the time": ["compute", "memset", "comm", "copy", *CAUSES, "idle"],
-    "owners of memory": [*(f"own{i}" for i in range(8)), "comm", "cut"],
+    "owners of memory": [*(f"own{i}" for i in range(9)), "comm", "cut"],
     "families": [*(f"t{i}" for i in range(8)), "free", "comm"],
     "rows of the timeline": ["t0", "t4", "t2", "t3", "t7", "compute", "comm", "copy", "memset"],
     "whose code": ["user", "torch", "library", "calls", "cut"],

@@ -206,7 +206,7 @@ static void owners_are_told(void)
     is_int(of_category(&bench, 0, "optimizer state"), 20, "_init_group makes optimizer state");
     is_int(of_category(&bench, 0, "communication buffers"), 300, "a collective's buffer");
     is_int(of_category(&bench, 0, "activations"), 4000, "made in a forward, alive in the backward pass");
-    is_int(of_category(&bench, 0, "unknown"), 50000, "a far word in a user's name says nothing");
+    is_int(of_category(&bench, 0, "kept tensors"), 50000, "a far word in a user's name says nothing");
     is_int(of_category(&bench, 0, "gradients"), 7600000, "accumulated, or made in the backward pass and kept beyond it");
     is_int(of_category(&bench, 0, "temporaries"), 80000900, "made and freed in the backward pass, or freed shortly");
     is_int(of_category(&bench, 0, "unexplained"), 0, "nothing is left over");
@@ -392,7 +392,7 @@ static void a_constructor_makes_more_than_weights(void)
     live(&bench, gradient, 8 * mib, backward);
     segment(&bench, 0, -1);
     pass(&bench, 20);
-    is_int(of_category(&bench, 0, "unknown"), 64 * mib, "the buffer");
+    is_int(of_category(&bench, 0, "kept tensors"), 64 * mib, "the buffer");
     is_int(of_category(&bench, 0, "parameters"), 8 * mib, "the weight");
     end(&bench);
 }

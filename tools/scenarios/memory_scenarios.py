@@ -288,6 +288,24 @@ def activation_cache(setup, planted):
     return job
 
 
+@scenario("leak-without-stacks", ["memory-leak"],
+          "a tensor of the size of a weight is appended to a list in each step, and no stack was recorded; the twin drops "
+          "it",
+          live_at_end, steps=9, tokens=2048, layers=2, bare=True)
+def leak_without_stacks(setup, planted):
+    job = setup.job()
+    model = setup.model(job)
+    nbytes = setup.width * setup.width * setup.element_bytes  # as the projection of a layer
+
+    def at_end():
+        copy, = job.operator("clone", [nbytes], HOOK)
+        if not planted:
+            job.release(copy, released(*HOOK))
+    for _ in range(setup.steps):
+        model.train_step(setup.tokens, at_end=at_end)
+    return job
+
+
 @scenario("leak-in-trace", ["memory-growth"],
           "the trace alone, with memory events: the outputs of each step are kept in a list",
           live_at_end, steps=7, tokens=4096, layers=2, profiled=True, snapshot=False)
@@ -460,6 +478,29 @@ def teacher_with_graph(setup, planted):
     return job
 
 
+@scenario("reference-with-graph", ["graphs-without-backward"],
+          "a reference of the policy's size runs before it without no_grad, by the same lines; the step's loss is held "
+          "until its end, behind the backward pass; the twin runs the reference without gradients", peak_active, steps=4,
+          tokens=4096, layers=3, width=2048)
+def reference_with_graph(setup, planted):
+    job = setup.job()
+    policy, reference = setup.model(job), setup.model(job, trained=False)
+    outer = (("/srv/job/preference.py", 64, "reference_values"),) + MAIN
+    for _ in range(setup.steps):
+        result = reference.forward(setup.tokens, grad=planted, outer=outer)
+        nodes = policy.loss(policy.forward(setup.tokens), setup.tokens)
+        loss = nodes[-1].saved.pop()
+        policy.backward(nodes)
+        if planted:
+            reference.drop(result, outer)
+        else:
+            job.release(result, released(*outer))
+        policy.optimizer_step()
+        policy.zero_grad()
+        job.release(loss, released(*MAIN))
+    return job
+
+
 @scenario("sum-of-losses-with-graph", ["graphs-without-backward", "memory-leak"],
           "after some steps a validation adds up the losses of its batches with their graphs, and is not done when the "
           "snapshot is taken; the twin adds up numbers without gradients", peak_active, steps=3, tokens=2048, layers=4,
@@ -524,6 +565,70 @@ def state_oom(setup, planted):
     job = setup.job()
     model = setup.model(job, state_bytes_per_weight=8 if planted else 1)
     return until_it_fails(job, setup, lambda _: model.train_step(setup.tokens), 3, planted)
+
+
+@scenario("cache-out-of-memory", ["oom-kv-cache"],
+          "a cache of keys and values grows with each token until it does not fit; the twin has one of fixed size for fewer "
+          "sequences", peak_active, layers=2, width=1024, vocabulary=4000, capacity=V100_BYTES)
+def cache_oom(setup, planted):
+    job = setup.job()
+    model = setup.model(job, trained=False)
+    unit = setup.room_bytes() // (256 * 8)
+    held = [None] * 8 if planted else job.operator("zeros", [128 * unit] * 8, CACHE)
+
+    def decode(index):
+        job.release(model.forward(64, grad=False, outer=SERVE), released(*SERVE))
+        for layer in range(len(held) if planted else 0):
+            longer, = job.operator("cat", [(index + 1) * unit], CACHE)
+            if held[layer] is not None:
+                job.release(held[layer], released(*CACHE))
+            held[layer] = longer
+    return until_it_fails(job, setup, lambda index: decode(index * 8), 32, planted)
+
+
+@scenario("batches-out-of-memory", ["oom-batches"],
+          "a prefetcher puts batches on the device until it is full; the twin has two there", peak_active, layers=2,
+          tokens=1024)
+def batches_oom(setup, planted):
+    job = setup.job()
+    model = setup.model(job)
+    nbytes, queue = setup.room_bytes() // 24, []
+    calls = (("/srv/job/prefetch.py", 38, "fill"), ("/srv/job/train.py", 164, "main"),
+             ("/srv/job/train.py", 180, "<module>"))
+
+    def step(_):
+        while len(queue) < (40 if planted else 2):
+            copy, = job.operator("_to_copy", [nbytes], calls)
+            queue.append(copy)
+        model.train_step(setup.tokens)
+        job.release(queue.pop(0), released(*calls))
+    return until_it_fails(job, setup, step, 4, planted)
+
+
+@scenario("checkpoint-out-of-memory", ["oom-weight-copies"],
+          "a checkpoint with the state of the optimizer is read to the device and kept, and the first step of the optimizer "
+          "does not fit; the twin reads it to the host", peak_active, layers=6, width=4096, tokens=256, vocabulary=8000,
+          capacity=V100_BYTES)
+def checkpoint_oom(setup, planted):
+    job = setup.job()
+    model = setup.model(job)
+    read = ((TORCH + "serialization.py", 1893, "load_tensor"), (TORCH + "serialization.py", 1529, "load"),
+            ("/srv/job/train.py", 40, "resume"), ("/srv/job/train.py", 180, "<module>"))
+    for count in model.weights.values() if planted else ():
+        for nbytes in (setup.element_bytes, 4, 4):
+            job.operator("_to_copy", [count * nbytes], read)
+    return until_it_fails(job, setup, lambda _: model.train_step(setup.tokens), 3, planted)
+
+
+@scenario("longest-batch-out-of-memory", ["oom-one-step"],
+          "after steps that need half of the device one batch is three times as long; the twin cuts it", peak_active,
+          layers=3, tokens=0, steps=7)
+def longest_batch_oom(setup, planted):
+    tokens = setup.tokens_for(0.45)
+    job = setup.job()
+    model = setup.model(job)
+    return until_it_fails(job, setup, lambda index: model.train_step(tokens * 3 if planted and index == setup.steps - 1
+                                                                     else tokens), setup.steps, planted)
 
 
 @scenario("out-of-place-update", ["optimizer-temporaries"],

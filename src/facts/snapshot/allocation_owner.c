@@ -23,6 +23,7 @@ const char *ap_owner_category_name(enum ap_owner_category category)
         [AP_OWNER_INPUTS] = "inputs",
         [AP_OWNER_KV_CACHE] = "KV cache",
         [AP_OWNER_COPIES] = "copies of weights",
+        [AP_OWNER_KEPT] = "kept tensors",
         [AP_OWNER_UNKNOWN] = "unknown",
     };
     return names[category];
@@ -282,12 +283,16 @@ static void look_back(const struct ap_owners *owners, uint32_t entry, struct pas
         ahead->other = entry;
 }
 
+uint32_t ap_owned_old_entries(const struct ap_replay_device *device)
+{
+    return device->entry_count / 20 > 2 * AP_SHORT_LIFE_ENTRIES ? device->entry_count / 20 : 2 * AP_SHORT_LIFE_ENTRIES;
+}
+
 static struct life life_of(const struct ap_owners *owners, const struct ap_owned *owned,
                            const struct ap_replay_device *device, const struct passes_ahead *ahead)
 {
     uint32_t end = device->first_entry + device->entry_count;
-    uint32_t old =
-        device->entry_count / 20 > 2 * AP_SHORT_LIFE_ENTRIES ? device->entry_count / 20 : 2 * AP_SHORT_LIFE_ENTRIES;
+    uint32_t old = ap_owned_old_entries(device);
     struct life life = { .begun = owned->alloc != AP_NO_ENTRY, .freed = owned->end != AP_NO_ENTRY };
     life.shortly = life.begun && life.freed && owned->end - owned->alloc <= AP_SHORT_LIFE_ENTRIES;
     life.kept = !life.freed && (!life.begun || end - owned->alloc > old);
@@ -362,6 +367,9 @@ enum ap_status ap_owned_list_all(const struct ap_owners *owners, uint32_t index,
             ret_device->list[count++] = owned_of(replay, i);
     }
     judge_list(owners, of, ret_device->list, count);
+    ret_device->count = count;
+    ap_owned_settle_kept(owners, index, ret_device);
+    ret_device->count = capacity;
     for (uint32_t i = count; i < capacity; i++)
         ret_device->list[i] = (struct ap_owned){ .lifetime = AP_NO_LIFETIME }; /* never live: no bytes */
     return AP_OK;
@@ -388,7 +396,9 @@ static enum ap_status take_live(const struct ap_owners *owners, uint32_t index, 
     AP_TRY(ap_owned_list_live(owners, index, to->position, to, reterr));
     enum ap_status status = ap_owned_settle_sizes(owners, index, to, reterr);
     AP_AND_THEN(status, ap_owned_settle_copies(owners, to, reterr));
-    if (status != AP_OK)
+    if (status == AP_OK)
+        ap_owned_settle_kept(owners, index, to);
+    else
         ap_owned_release(owners, to);
     return status;
 }

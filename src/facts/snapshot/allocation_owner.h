@@ -16,6 +16,7 @@ enum ap_owner_category {
     AP_OWNER_INPUTS,
     AP_OWNER_KV_CACHE,
     AP_OWNER_COPIES, /* of weights: an average, a checkpoint that was read */
+    AP_OWNER_KEPT,   /* by nothing but its lifetime or its pool: buffers, data, caches of the program */
     AP_OWNER_UNKNOWN,
     AP_OWNER_CATEGORY_COUNT_
 };
@@ -137,6 +138,12 @@ AP_MUST_CHECK enum ap_status ap_owned_settle_sizes(const struct ap_owners *owner
 /** Tells copies of weights by the sizes of all that one stack made; for ap_owned_take. */
 AP_MUST_CHECK enum ap_status ap_owned_settle_copies(const struct ap_owners *owners, struct ap_owned_device *device,
                                                     struct ap_error *reterr);
+
+/** What nothing else tells, and nobody frees or a private pool holds, is kept; behind what tells by sizes. */
+void ap_owned_settle_kept(const struct ap_owners *owners, uint32_t index, struct ap_owned_device *device);
+
+/** An allocation as old as this at the end of a history is no part of what ran last. */
+uint32_t ap_owned_old_entries(const struct ap_replay_device *device);
 
 /** What of it was allocated with one stack. */
 struct ap_owned_group {

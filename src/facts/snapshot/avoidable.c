@@ -280,7 +280,8 @@ static bool may_be_a_batch(const struct ap_avoidable_search *search, const struc
     enum ap_owner_category category = category_of(owned);
     return owned->stack && owned->alloc != AP_NO_ENTRY && owned->bytes >= LEAST_BATCH_BYTES &&
            ap_search_work(search, owned->alloc) == AP_WORK_OTHER &&
-           (category == AP_OWNER_INPUTS || category == AP_OWNER_UNKNOWN || category == AP_OWNER_ACTIVATIONS);
+           (category == AP_OWNER_INPUTS || category == AP_OWNER_KEPT || category == AP_OWNER_UNKNOWN ||
+            category == AP_OWNER_ACTIVATIONS);
 }
 
 static enum ap_status find_batches(struct ap_avoidable_search *search, struct ap_avoidable *to, struct ap_error *reterr)

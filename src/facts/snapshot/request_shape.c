@@ -18,8 +18,8 @@ static const int64_t vocabularies[] = {
 static bool is_embedding(const struct ap_owned *owned, int64_t words)
 {
     enum ap_owner_category category = ap_owner_evidence_category((enum ap_owner_evidence)owned->evidence);
-    bool may_be = category == AP_OWNER_PARAMETERS || category == AP_OWNER_UNKNOWN || category == AP_OWNER_GRADIENTS ||
-                  category == AP_OWNER_OPTIMIZER_STATE;
+    bool may_be = category == AP_OWNER_PARAMETERS || category == AP_OWNER_KEPT || category == AP_OWNER_UNKNOWN ||
+                  category == AP_OWNER_GRADIENTS || category == AP_OWNER_OPTIMIZER_STATE;
     int64_t row_bytes = owned->bytes / words;
     return may_be && owned->bytes % words == 0 && row_bytes % (LEAST_WIDTH * 2) == 0 && row_bytes > 0 &&
            row_bytes <= (int64_t)65536 * WIDEST_VALUE;

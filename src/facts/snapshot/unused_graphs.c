@@ -11,7 +11,8 @@
 #define LEAST_LINES 3u
 #define MORE_THAN_ONE_PASS 1.5 /* times the allocations of the longest forward that a backward pass follows */
 #define SHARE_OF_FORWARD 0.5   /* of the bytes that the forwards made: results that are kept on purpose are less */
-#define SHARE_OF_RUN 0.8       /* of what a forward makes and keeps, from the first to the last allocation of a graph */
+#define SHARE_OF_RUN 0.8       /* of what a forward makes and keeps, from the first allocation of a graph on, */
+#define SHARE_OF_GRAPH 0.9     /* as far as so many of its allocations */
 
 static bool is_kept(const struct ap_avoidable_search *search, uint32_t alloc, uint32_t end)
 {
@@ -102,12 +103,13 @@ static bool holds_graph(const struct ap_avoidable_search *search, const struct g
            (graph->first == AP_NO_ENTRY || goes_at_once(search, graph->first, graph->last, graph->count));
 }
 
-/* Nothing that its forward kept between its first and its last allocation went in the backward pass: hidden states that are
- * collected lie between activations that do. */
+/* Of what its forward kept from the first allocation of the graph on nothing went in the backward pass, as far as nearly all
+ * of the graph: hidden states that are collected lie between activations that do. A loss and logits that a variable holds
+ * until the next step lie behind it, and those of the pass that does have a backward pass between the two. */
 static bool is_whole(const struct ap_avoidable_search *search, const struct graph *graph)
 {
     const struct ap_replay *replay = search->owners->replay;
-    uint32_t kept = 0, left = 0;
+    uint32_t kept = 0, left = 0, whole = 0;
     for (uint32_t i = graph->from; i <= graph->to; i++) {
         uint32_t lifetime = ap_search_is_forward(search, i) ? replay->lifetime_of[i] : AP_NO_LIFETIME;
         uint32_t end = lifetime == AP_NO_LIFETIME ? i : ap_search_life_end(&replay->lifetimes[lifetime]);
@@ -115,8 +117,9 @@ static bool is_whole(const struct ap_avoidable_search *search, const struct grap
             continue;
         kept++;
         left += left_behind(search, i, end) != NULL;
+        whole = left >= SHARE_OF_RUN * kept ? left : whole;
     }
-    return left >= SHARE_OF_RUN * kept;
+    return whole >= SHARE_OF_GRAPH * left;
 }
 
 /* Fills @ret_graphs, one for each pass and one behind them for what no backward pass follows. */

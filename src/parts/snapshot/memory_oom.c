@@ -174,6 +174,13 @@ static bool held_by_others(const struct ap_snapshot_part *pass, const struct ap_
     return *ret_bytes >= 0;
 }
 
+/* Those that a rule asks for. */
+static const char *const ratio_keys[AP_OWNER_CATEGORY_COUNT_] = {
+    [AP_OWNER_INPUTS] = "inputs_ratio",
+    [AP_OWNER_KV_CACHE] = "kv_cache_ratio",
+    [AP_OWNER_COPIES] = "copies_of_weights_ratio",
+};
+
 static void put_last_request(struct ap_snapshot_part *pass, struct ap_value *to, const struct ap_oom_request *request)
 {
     ap_put_count(pass, to, "same_size_count", request->size.known, request->size.count);
@@ -181,6 +188,12 @@ static void put_last_request(struct ap_snapshot_part *pass, struct ap_value *to,
     ap_put_count(pass, to, "same_line_count", request->line.known, request->line.count);
     ap_put_bytes(pass, to, "same_line_bytes", request->line.known, request->line.bytes);
     ap_put_bytes(pass, to, "same_line_most_bytes", request->line.known, request->most_before_bytes);
+    ap_put_bytes(pass, to, "most_bytes", request->live_bytes, request->category_bytes[request->most]);
+    ap_add_quotient(pass->model, to, "most_ratio", (double)request->category_bytes[request->most],
+                    (double)request->live_bytes);
+    for (unsigned i = 0; i < AP_OWNER_CATEGORY_COUNT_; i++)
+        if (ratio_keys[i])
+            ap_add_quotient(pass->model, to, ratio_keys[i], (double)request->category_bytes[i], (double)request->live_bytes);
 }
 
 static void put_last(struct ap_snapshot_part *pass, struct ap_value *to, const struct ap_oom *oom, bool any)

@@ -56,25 +56,55 @@ static void put_alike(struct ap_model *model, struct ap_value *to, const char *k
     ap_add_known_bytes(model, of, "requested_bytes", alike->known, alike->bytes);
 }
 
-/* The stack that holds most of the same size, and what for. */
-static enum ap_status put_holder(struct ap_snapshot_part *pass, struct ap_value *to, struct ap_owned_device *same,
-                                 struct ap_error *reterr)
+/* The stack that holds most of the list; what for, where @as asks for that. */
+static enum ap_status put_holder(struct ap_snapshot_part *pass, struct ap_value *to, struct ap_owned_device *list,
+                                 const char *by, const char *as, struct ap_error *reterr)
 {
     struct ap_owned_group *groups;
     uint32_t count, best = 0;
-    AP_TRY(ap_owned_by_stack(pass->owners, same, &groups, &count, reterr));
+    AP_TRY(ap_owned_by_stack(pass->owners, list, &groups, &count, reterr));
     for (uint32_t i = 1; i < count; i++)
         best = groups[i].bytes > groups[best].bytes ? i : best;
     enum ap_status status = AP_OK;
-    if (count) {
-        status = ap_memory_put_frame(pass, to, "held_by", groups[best].stack, reterr);
-        ap_add_string(pass->model, to, "held_as", ap_owner_category_name((enum ap_owner_category)groups[best].category));
-    } else {
-        ap_add_null(pass->model, to, "held_by");
-        ap_add_null(pass->model, to, "held_as");
-    }
+    if (count)
+        status = ap_memory_put_frame(pass, to, by, groups[best].stack, reterr);
+    else
+        ap_add_null(pass->model, to, by);
+    if (as && status == AP_OK)
+        ap_add_known_string(pass->model, to, as, count,
+                            count ? ap_owner_category_name((enum ap_owner_category)groups[best].category) : NULL);
     AP_FREE(pass->scratch.gate, groups, count);
     return status;
+}
+
+static void sum_categories(struct ap_snapshot_part *pass, const struct ap_owned_device *owned, struct ap_oom_request *to)
+{
+    for (uint32_t i = 0; i < owned->count; i++) {
+        enum ap_owner_category category = ap_owner_evidence_category((enum ap_owner_evidence)owned->list[i].evidence);
+        int64_t *bytes = &to->category_bytes[category];
+        *bytes = ap_add_sat(*bytes, owned->list[i].bytes, &pass->overflowed);
+        to->live_bytes = ap_add_sat(to->live_bytes, owned->list[i].bytes, &pass->overflowed);
+    }
+    for (unsigned i = 0; i < AP_OWNER_CATEGORY_COUNT_; i++)
+        to->most = to->category_bytes[i] > to->category_bytes[to->most] ? (enum ap_owner_category)i : to->most;
+}
+
+/* What most of the memory in use is for, and who made most of that. Those move to the front of the list. */
+static enum ap_status put_most(struct ap_snapshot_part *pass, struct ap_value *row, struct ap_owned_device *owned,
+                               const struct ap_oom_request *request, struct ap_error *reterr)
+{
+    struct ap_owned_device most = *owned;
+    most.count = 0;
+    for (uint32_t i = 0; i < owned->count; i++) {
+        struct ap_owned one = owned->list[i];
+        if (ap_owner_evidence_category((enum ap_owner_evidence)one.evidence) != request->most)
+            continue;
+        owned->list[i] = owned->list[most.count];
+        owned->list[most.count++] = one;
+    }
+    ap_add_known_string(pass->model, row, "most_as", most.count, ap_owner_category_name(request->most));
+    ap_put_bytes(pass, row, "most_bytes", most.count, request->category_bytes[request->most]);
+    return put_holder(pass, row, &most, "most_by", NULL, reterr);
 }
 
 /* Those of the same size move to the front of the list; returns their number. */
@@ -108,7 +138,9 @@ static enum ap_status put_all(struct ap_snapshot_part *pass, struct ap_value *ro
     put_alike(pass->model, row, "same_line", &to->line);
     ap_put_bytes(pass, row, "most_before_bytes", to->line.known, to->most_before_bytes);
     put_alike(pass->model, row, "same_size", &to->size);
-    return put_holder(pass, row, &same, reterr);
+    AP_TRY(put_holder(pass, row, &same, "held_by", "held_as", reterr));
+    sum_categories(pass, owned, to);
+    return put_most(pass, row, owned, to, reterr);
 }
 
 enum ap_status ap_memory_put_oom_request(struct ap_snapshot_part *pass, struct ap_value *row, const struct ap_oom *oom,

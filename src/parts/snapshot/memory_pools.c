@@ -151,6 +151,23 @@ static void put_pool(struct ap_snapshot_part *pass, struct ap_value *row, const 
     ap_add_text(pass->model, row, "segment_type", ap_strpool_text(&pass->snapshot->strings, (struct ap_str){ group->type }));
 }
 
+/* On the device that has most of them; each may have small and large segments. -1 = some segment does not tell its pool.
+ * Leaves the groups in order of their keys. */
+static int64_t most_private_pools(struct group *groups, size_t count)
+{
+    int64_t most = count ? 0 : -1, here = 0;
+    ap_sort(groups, count, sizeof(*groups), by_key);
+    for (size_t i = 0; i < count; i++) {
+        if (!groups[i].has_pool)
+            return -1;
+        const struct group *at = &groups[i], *before = i && groups[i - 1].device == at->device ? at - 1 : NULL;
+        bool again = before && before->pool[0] == at->pool[0] && before->pool[1] == at->pool[1];
+        here = (before ? here : 0) + ((at->pool[0] || at->pool[1]) && !again);
+        most = here > most ? here : most;
+    }
+    return most;
+}
+
 static enum ap_status put_groups(struct ap_snapshot_part *pass, struct ap_value *memory, bool by_stream,
                                  struct ap_error *reterr)
 {
@@ -170,6 +187,9 @@ static enum ap_status put_groups(struct ap_snapshot_part *pass, struct ap_value 
         ap_memory_put_parts(pass, row, &groups[i].state);
     }
     ap_add_count(pass->model, memory, by_stream ? "stream_count" : "pool_count", (int64_t)count);
+    int64_t pools = by_stream ? -1 : most_private_pools(groups, count);
+    if (!by_stream)
+        ap_add_known_count(pass->model, memory, "private_pool_count", pools >= 0, pools);
     return AP_OK;
 }
 

@@ -34,7 +34,8 @@ static bool is_large(const struct ap_owned *owned, int64_t total_bytes)
 {
     enum ap_owner_category category = ap_owner_evidence_category((enum ap_owner_evidence)owned->evidence);
     return owned->bytes > total_bytes / LARGE_PART &&
-           (category == AP_OWNER_ACTIVATIONS || category == AP_OWNER_TEMPORARIES || category == AP_OWNER_UNKNOWN);
+           (category == AP_OWNER_ACTIVATIONS || category == AP_OWNER_TEMPORARIES || category == AP_OWNER_KEPT ||
+            category == AP_OWNER_UNKNOWN);
 }
 
 static void sum_owners(const struct ap_owned_device *device, struct owner_sums *ret_sums, bool *overflowed)
@@ -282,6 +283,7 @@ static void put_ratios(struct ap_peak_part *own, struct ap_value *to)
         [AP_OWNER_INPUTS] = "inputs_ratio",
         [AP_OWNER_KV_CACHE] = "kv_cache_ratio",
         [AP_OWNER_COPIES] = "copies_of_weights_ratio",
+        [AP_OWNER_KEPT] = "kept_ratio",
         [AP_OWNER_UNKNOWN] = "unknown_ratio",
     };
     struct ap_model *model = own->pass->model;

@@ -209,6 +209,11 @@ static void mismatches(void)
            { FOUR, "0/1 all_reduce s 32", 0 }, { FOUR, "0/1 all_reduce s 64", 0 }, { FOUR, "0/1 all_reduce s 64", 0 });
     EXPECT("another type", "nccl", "type_mismatch", "high", "0", 1, { FOUR, "0/1 all_reduce s 64 Half", 0 },
            { FOUR, "0/1 all_reduce s 64", 0 }, { FOUR, "0/1 all_reduce s 64", 0 }, { FOUR, "0/1 all_reduce s 64", 0 });
+    EXPECT("another type, though calls before were of it", "nccl", "type_mismatch", "high", "0", 1,
+           { FOUR, "0/1 all_reduce c 64;0/2 all_reduce s 64", 0 },
+           { FOUR, "0/1 all_reduce c 64;0/2 all_reduce s 64 Half", 0 },
+           { FOUR, "0/1 all_reduce c 64;0/2 all_reduce s 64 Half", 0 },
+           { FOUR, "0/1 all_reduce c 64;0/2 all_reduce s 64 Half", 0 });
     EXPECT("two cannot vote", "nccl", "size_mismatch", "medium", "0-1", 1, { "0=[0, 1]", "0/1 all_reduce s 64", 0 },
            { "0=[0, 1]", "0/1 all_reduce s 32", 0 });
     EXPECT("uneven by nature", "nccl", "collective_stalled", "medium", "0-1", 1, { "0=[0, 1]", "0/1 all_to_all s 64", 0 },

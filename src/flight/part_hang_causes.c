@@ -2,6 +2,7 @@
  * The verdict: what is wrong, how sure that is, what to do. Sentences have numbers of ranks and no names of an input. */
 #include <stdio.h>
 
+#include "hang_alike.h"
 #include "part_hang.h"
 
 #include "poison.h"
@@ -20,10 +21,30 @@ static void name_ranks(const struct ap_hang_report *report, const struct ap_hang
 /* Behind the ranks. %1$s etc. are not portable, so each says what it needs in order: verb forms for one and for more. */
 static const char soon_written[] = " The dump was written soon after the last call: the job may still have run.";
 
-static void say(const struct ap_hang_cause *cause, const char *who, char *to)
+/* Who is the odd one of a circle, as groups alike tell it. */
+static void say_odd(const struct ap_hang_cause *cause, const char *who, char *to)
 {
     bool one = cause->rank_count == 1;
+    if (cause->alike == AP_ALIKE_MADE)
+        (void)snprintf(to, SENTENCE_BYTES,
+                       "%s %s not made a call that all ranks of groups like this one made, and %s elsewhere for those that "
+                       "wait here: the call is left out, or comes too late.",
+                       who, one ? "has" : "have", one ? "waits" : "wait");
+    else
+        (void)snprintf(
+            to, SENTENCE_BYTES,
+            "%s %s here for who waits elsewhere for %s, and no rank of groups like this one has made this call: it "
+            "is one too many, or comes too early.",
+            who, one ? "waits" : "wait", one ? "it" : "them");
+}
+
+static void say(const struct ap_hang_report *report, const struct ap_hang_cause *cause, const char *who, char *to)
+{
+    const struct ap_flight_entries *entries = &report->findings.flight->entries;
+    bool is_transfer = cause->entry != AP_FLIGHT_NONE && entries->flags[cause->entry] & AP_FLIGHT_IS_P2P;
+    bool one = cause->rank_count == 1;
     unsigned waiting = cause->waiting_count;
+    unsigned missing = cause->group == AP_FLIGHT_NONE ? 0 : report->waits.list[cause->group].counts[AP_PLACE_MISSING];
     size_t bytes = SENTENCE_BYTES;
     if (cause->names_all) {
         (void)snprintf(to, bytes,
@@ -56,6 +77,10 @@ static void say(const struct ap_hang_cause *cause, const char *who, char *to)
         (void)snprintf(to, bytes, "%s called the operation with another type than the others of the group.", who);
         break;
     case AP_HANG_group_order:
+        if (cause->alike != AP_ALIKE_UNKNOWN) {
+            say_odd(cause, who, to);
+            break;
+        }
         (void)snprintf(to, bytes,
                        "%s wait for each other in a circle: each waits in one place for a rank that waits in another. They "
                        "use groups in different order, or one of them left out a call.",
@@ -64,7 +89,21 @@ static void say(const struct ap_hang_cause *cause, const char *who, char *to)
     case AP_HANG_p2p_partner_missing:
         (void)snprintf(to, bytes, "%s did not call the send or receive that another rank waits with.", who);
         break;
+    case AP_HANG_lone_call:
+        (void)snprintf(to, bytes,
+                       "%s %s in a collective that none of the other %u ranks of the group has entered, and these wait for "
+                       "nobody: they do not make this call, or all of them are outside of the recorded operations.%s",
+                       who, one ? "waits" : "wait", missing, cause->may_run ? soon_written : "");
+        break;
     case AP_HANG_stuck_outside:
+        if (is_transfer) {
+            (void)snprintf(
+                to, bytes,
+                "%s did not call the sends or receives that others wait with, and waits for nobody: it is outside "
+                "of the recorded operations.%s",
+                who, cause->may_run ? soon_written : "");
+            break;
+        }
         (void)snprintf(to, bytes,
                        "%s %s not entered the collective that %u rank%s wait%s in, and %s for nobody: %s outside of the "
                        "recorded operations.%s",
@@ -72,6 +111,11 @@ static void say(const struct ap_hang_cause *cause, const char *who, char *to)
                        one ? "waits" : "wait", one ? "it is" : "they are", cause->may_run ? soon_written : "");
         break;
     case AP_HANG_dump_missing:
+        if (!waiting) {
+            (void)snprintf(to, bytes, "%s left no dump, and others wait for a send or receive of %s.", who,
+                           one ? "it" : "theirs");
+            break;
+        }
         (void)snprintf(to, bytes, "%s left no dump, and %u rank%s wait%s in a collective with %s.", who, waiting,
                        waiting == 1 ? "" : "s", waiting == 1 ? "s" : "", one ? "it" : "them");
         break;
@@ -81,6 +125,10 @@ static void say(const struct ap_hang_cause *cause, const char *who, char *to)
                        who, one ? "waits" : "wait", waiting == 1 ? "a group" : "groups");
         break;
     case AP_HANG_collective_stalled:
+        if (is_transfer) {
+            (void)snprintf(to, bytes, "%s are in a send and a receive of each other, and these do not end.", who);
+            break;
+        }
         (void)snprintf(
             to, bytes, "%s entered the collective with the same operation, size and type, and it ended on none.%s%s", who,
             cause->may_lack_members ? " These dumps do not tell who is in the group: a rank that waits in another "
@@ -131,7 +179,7 @@ static void add_cause(const struct ap_hang_report *report, const struct ap_hang_
     ap_add_string(model, to, "confidence", ap_hang_confidence_name(cause->confidence));
     ap_add_string(model, to, "what", info->what);
     name_ranks(report, cause, who);
-    say(cause, who, text);
+    say(report, cause, who, text);
     ap_add_string(model, to, "sentence", text);
     ap_add_string(model, to, "action", info->action);
     ap_add_known_string(model, to, "ranks", cause->rank_count,
@@ -197,7 +245,7 @@ enum ap_status ap_hang_add_causes(const struct ap_hang_report *report, struct ap
         add_no_verdict(report, model, hang);
     } else {
         name_ranks(report, &causes->list[0], who);
-        say(&causes->list[0], who, text);
+        say(report, &causes->list[0], who, text);
         ap_add_string(model, hang, "verdict", ap_hang_infos[causes->list[0].verdict].id);
         ap_add_string(model, hang, "confidence", ap_hang_confidence_name(causes->list[0].confidence));
         ap_add_string(model, hang, "sentence", text);

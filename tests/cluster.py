@@ -293,6 +293,8 @@ def host_run(folder, operators_of, ends_of=None):
             rows, at = [(f"ProfilerStep#{step + 1}", "user_annotation", 0, STEP_US, {})], 10
             for name, dur, args in operators_of(rank, step):
                 rows.append((name, "cpu_op", at, dur, args))
+                inner = args.get("nested", ())
+                rows += [(name, "cpu_op", at + 10, us, {}) for name, us in zip(inner[::2], inner[1::2])]
                 at += dur
             end = ends_of(rank) if ends_of else STEP_US * 5 // 6 + 20
             rows.append(("gloo:all_reduce", "cpu_op", at + 10, end - at - 10, {} if ends_of else told))
@@ -319,6 +321,16 @@ def check_apart(tap, program, folder):
         host_run(folder, lambda rank, step, factor=factor: [("aten::mm", 600 * (factor if rank == 1 else 1), {})] * 3 +
                  [("aten::add_", 40, {})] * 10)
         tap.same(apart_of(program.json(folder)["cluster"]), wanted and [wanted], f"without shapes, {factor} times as long")
+
+
+def check_own_time(tap, program, folder):
+    """Operators that call others that call others do work themselves, too, and what they call counts once."""
+    def nested(rank, step):
+        own_us = 2000 if rank == 1 else 600
+        return [("aten::native_batch_norm", own_us, {"nested": ("aten::empty_like", 30, "aten::empty", 20)}),
+                ("aten::add_", 40, {})] * 3
+    host_run(folder, nested)
+    tap.same(apart_of(program.json(folder)["cluster"]), [("more_work", "alike_times")], "an operator's own time is work")
 
 
 def check_transfers(tap, program, folder):
@@ -406,7 +418,7 @@ def main():
     tap, program = Tap(), Program(program_of(__doc__))
     for check in (check_files, check_rest, check_ranks, check_one, check_recorded, check_runs, check_merged,
                   check_hang_with_traces, check_dumps_by_many, check_step, check_one_way, check_sizes_alone,
-                  check_waiting, check_apart, check_copies, check_host_groups, check_transfers,
+                  check_waiting, check_apart, check_own_time, check_copies, check_host_groups, check_transfers,
                   check_chance, check_slow):
         with tempfile.TemporaryDirectory() as folder:
             check(tap, program, Path(folder))

@@ -333,6 +333,17 @@ def check_own_time(tap, program, folder):
     tap.same(apart_of(program.json(folder)["cluster"]), [("more_work", "alike_times")], "an operator's own time is work")
 
 
+def check_busy_cores(tap, program, folder):
+    """Four processes on cores that they share: each is late now and then, one waits for its batches in each step."""
+    late_us = [(0, 900, 100, 700), (800, 0, 700, 0), (500, 100, 0, 100), (100, 400, 800, 0), (0, 900, 300, 800)]
+    for loading_us, wanted in ((1500, [("data_loading", None)]), (0, None)):
+        def rows(rank, step, loading_us=loading_us):
+            loading = [("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", loading_us, {})] if rank == 2 else []
+            return [row for row in loading if row[1]] + [("aten::mm", 600 + late_us[step % 5][rank], {})] * 3
+        host_run(folder, rows)
+        tap.same(apart_of(program.json(folder)["cluster"]), wanted, f"busy cores, batches {loading_us} us late")
+
+
 def check_transfers(tap, program, folder):
     """All ranks alike are in collectives for most of the time, or for little; or for long since one comes late."""
     told = {"Collective name": "allreduce", "Group size": 4, "dtype": "Float", "In msg nelems": 1024, "Out msg nelems": 1024,
@@ -418,7 +429,7 @@ def main():
     tap, program = Tap(), Program(program_of(__doc__))
     for check in (check_files, check_rest, check_ranks, check_one, check_recorded, check_runs, check_merged,
                   check_hang_with_traces, check_dumps_by_many, check_step, check_one_way, check_sizes_alone,
-                  check_waiting, check_apart, check_own_time, check_copies, check_host_groups, check_transfers,
+                  check_waiting, check_apart, check_own_time, check_busy_cores, check_copies, check_host_groups, check_transfers,
                   check_chance, check_slow):
         with tempfile.TemporaryDirectory() as folder:
             check(tap, program, Path(folder))

@@ -17,6 +17,9 @@
 #define ROLES_MAX 256        /* whose usual times are found */
 #define MANY_RANKS 8         /* from here on deviations are judged */
 #define PARTS 1e6            /* of one, in which ratios are compared */
+#define STEADY_PART 10       /* of a step, for what a rank has more of in each to tell why it is late */
+#define STEADY_STEPS 3       /* that are judged */
+#define STEADY_WAITING 3     /* a part of all waiting goes back to the rank, and no larger one to another */
 
 const char *ap_late_name(enum ap_late_kind kind)
 {
@@ -278,6 +281,47 @@ static bool is_late_by_work(struct ap_judging *judging, size_t rank)
     return ap_has_more_work(&apart) && apart.work_times >= AP_APART_TIMES;
 }
 
+/* What of a class the rank has more of in its steps, in nearly all of them: more than chance has a rank do, where it is a
+ * good part of a step, and what others hardly do at all. Operators and Python take longer on cores that are shared. */
+static int64_t steady_more(const struct ap_judging *judging, size_t rank, int class)
+{
+    int64_t least_ns = INT64_MAX;
+    if (class == AP_SPENT_communication || class == AP_SPENT_queue || class == AP_SPENT_python ||
+        class == AP_SPENT_operators || class == AP_SPENT_untraced || class == AP_SPENT_compute)
+        return 0;
+    for (size_t step = judging->first_step; step < ap_judged_end(judging); step++) {
+        int64_t more_ns = ap_more_in(judging, rank, judging->view->first_step + (int64_t)step, class);
+        least_ns = more_ns < least_ns ? more_ns : least_ns;
+    }
+    return least_ns;
+}
+
+/* Processes that share the cores of a host come late by chance as well, so who is late for a reason is not the latest in
+ * each step. It is who more of the waiting goes back to than to anybody else, and did in each of its steps what others did
+ * not. */
+static void find_steady(struct ap_judging *judging)
+{
+    struct ap_run_verdict *verdict = judging->verdict;
+    const struct ap_delays *delays = judging->delays;
+    uint32_t most = 0;
+    int64_t largest_ns = judging->view->step_ns / STEADY_PART;
+    if (!judging->view->has_steps || verdict->judged_steps < STEADY_STEPS)
+        return;
+    for (uint32_t i = 1; i < delays->rank_count; i++)
+        most = verdict->caused_ns[i] > verdict->caused_ns[most] ? i : most;
+    int64_t mean_ns = delays->ranks[most].late_ns / (int64_t)delays->step_count;
+    if (mean_ns < verdict->floor_ns || verdict->caused_ns[most] < delays->waited_ns / STEADY_WAITING)
+        return;
+    for (int class = 0; class < AP_SPENT_COUNT_; class ++) {
+        int64_t more_ns = steady_more(judging, most, class);
+        if (more_ns < largest_ns)
+            continue;
+        largest_ns = more_ns;
+        verdict->kinds[most] = (uint8_t)kind_of_cause((enum ap_spent) class);
+        verdict->typical_late_ns[most] = mean_ns < more_ns ? mean_ns : more_ns;
+    }
+}
+
 static bool is_late_by_far(struct ap_judging *judging, size_t rank)
 {
     return late_share(judging, rank) >= PERSISTENT_SHARE && leading_share(judging, rank) >= PERSISTENT_SHARE &&
@@ -450,6 +494,8 @@ static enum ap_status judge_all(struct ap_judging *judging, struct ap_error *ret
         ap_find_stages(judging);
     AP_TRY(find_slow_hosts(judging, reterr));
     forget_unexplained(judging);
+    if (!is_any_late(judging) && !has_device(judging))
+        find_steady(judging);
     if (!is_any_late(judging) && !ap_has_slow_link(&verdict->link) && !verdict->unexplained_count) {
         ap_find_pausing(judging, has_device(judging));
         /* Processes that share the cores of a host pause at random, and leave a collective of the host one after the

@@ -101,6 +101,7 @@ def check_runs(tap, program, folder):
     tap.same((report["cluster"]["verdict"]["kind"], report["cluster"]["late"]["data_loading"]["rank"]), ("straggler", 2),
              "the rank that waits for its batches is named")
     tap.same(report["findings"][0]["rule_id"], "cluster-data-loading", "and leads the findings")
+    tap.same(report["findings"][0]["affected"][0]["name"], "gloo_jobs.py(45): __getitem__, rank 2", "at the line it was in")
     kept = [folder / f"rank{rank}.json" for rank in range(4)]
     for rank, path in enumerate(kept):
         program.run(run / f"rank{rank}.pt.trace.json.gz", "--summary-out", path, "--md-out", folder / "ignored.md")

@@ -52,6 +52,16 @@ def check_rest(tap, program, folder):
     tap.ok("files-not-read" not in str(named["warnings"]), "nothing is beside a file that is named")
 
 
+def check_pickles(tap, program, folder):
+    """What PyTorch writes when a collective runs into its timeout: the answer is how to make JSON of it."""
+    (folder / "notes.txt").write_text("not a trace")
+    for rank in range(2):
+        (folder / f"nccl_trace_rank_{rank}").write_bytes(b"\x80\x02}q\x00(X\x07\x00\x00\x00entriesq\x01]q\x02u.")
+    done = program.run(folder)
+    tap.ok(done.returncode == 3 and b"none of the 3 files" in done.stderr and b"import json, pickle\n" in done.stderr,
+           "a folder of pickled dumps is refused with the lines that make JSON", done.stderr)
+
+
 def check_ranks(tap, program, folder):
     write_ranks(folder, ["node-a-gpu-4.x.json", "node-a-gpu-5.x.json"])
     files = program.json(folder, "--rank-regex", "gpu-([0-9]+)")["cluster"]["files"]
@@ -428,7 +438,7 @@ def check_longer(tap, program, folder, longer, wanted):
 
 def main():
     tap, program = Tap(), Program(program_of(__doc__))
-    for check in (check_files, check_rest, check_ranks, check_one, check_recorded, check_runs, check_merged,
+    for check in (check_files, check_rest, check_pickles, check_ranks, check_one, check_recorded, check_runs, check_merged,
                   check_hang_with_traces, check_dumps_by_many, check_step, check_one_way, check_sizes_alone,
                   check_waiting, check_apart, check_own_time, check_busy_cores, check_copies, check_host_groups, check_transfers,
                   check_chance, check_slow):

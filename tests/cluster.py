@@ -375,6 +375,13 @@ def check_host_groups(tap, program, folder):
         cluster = program.json(folder)["cluster"]
         tap.same((cluster["verdict"]["kind"], cluster["matching"]["unmatched"]["groups"]), wanted,
                  f"without a device, pairs that end apart: {pairs}")
+    for late_us, wanted in ((4000, ("straggler", True)), (0, ("unknown", False))):    # two calls a step: of pairs, and of all
+        host_run(folder, lambda rank, step, late_us=late_us: [
+            ("aten::mm", 500 if rank < 2 else 2500, {}), ("gloo:all_reduce", 1000, {}),
+            ("aten::add_", late_us if rank == 3 else 10, {})], lambda rank: 8500)
+        cluster = program.json(folder)["cluster"]
+        tap.same((cluster["verdict"]["kind"], "rank 3 is late" in cluster["verdict"]["sentence"]), wanted,
+                 f"calls of pairs before those of all, in which one is late by {late_us} us")
 
 
 def apart_of(cluster):

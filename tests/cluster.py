@@ -375,7 +375,7 @@ def check_host_groups(tap, program, folder):
         cluster = program.json(folder)["cluster"]
         tap.same((cluster["verdict"]["kind"], cluster["matching"]["unmatched"]["groups"]), wanted,
                  f"without a device, pairs that end apart: {pairs}")
-    for late_us, wanted in ((4000, ("straggler", True)), (0, ("unknown", False))):    # two calls a step: of pairs, and of all
+    for late_us, wanted in ((4000, ("straggler", True)), (0, ("unknown", False))):    # two calls a step
         host_run(folder, lambda rank, step, late_us=late_us: [
             ("aten::mm", 500 if rank < 2 else 2500, {}), ("gloo:all_reduce", 1000, {}),
             ("aten::add_", late_us if rank == 3 else 10, {})], lambda rank: 8500)
@@ -420,6 +420,22 @@ def check_chance(tap, program, folder):
     check_longer(tap, program, folder, 40, {})
 
 
+def check_uneven(tap, program, folder):
+    """Another rank has most work in each step. One has much in all of them: to blame only where the others wait for it."""
+    told = {"Collective name": "allreduce", "Group size": 8, "dtype": "Float", "In msg nelems": 1024, "Out msg nelems": 1024,
+            "Process Group Name": "0", "Process Group Ranks": "[0, 1, 2, 3, 4, 5, 6, 7]"}
+    for most, wanted in ((46, {"uneven_data": 4}), (30, {"more_work": 1})):
+        def rows(rank, step, most=most):
+            calls = 38 if rank == 7 else most if rank == step else 22 + (rank * 5 + step * 3) % 7
+            found = [("gemm", 500 + 100 * k, 100, {}) for k in range(calls)]
+            at = 500 + 100 * calls
+            return found + [("ncclDevKernel_AllReduce_Sum_f32()", at, 6000 - at, told)]
+        written_run(folder, rows, 8)
+        late = program.json(folder)["cluster"]["late"]
+        tap.same({kind: of["rank_count"] for kind, of in late.items() if of["rank_count"]}, wanted,
+                 f"the most work of a step is {most}, one rank has 38 in each")
+
+
 def check_slow(tap, program, folder):
     check_longer(tap, program, folder, 100, {"slow_device": 1})
 
@@ -447,8 +463,8 @@ def main():
     tap, program = Tap(), Program(program_of(__doc__))
     for check in (check_files, check_rest, check_pickles, check_ranks, check_one, check_recorded, check_runs, check_merged,
                   check_hang_with_traces, check_dumps_by_many, check_step, check_one_way, check_sizes_alone,
-                  check_waiting, check_apart, check_own_time, check_busy_cores, check_copies, check_host_groups, check_transfers,
-                  check_chance, check_slow):
+                  check_waiting, check_apart, check_own_time, check_busy_cores, check_copies, check_host_groups,
+                  check_transfers, check_chance, check_uneven, check_slow):
         with tempfile.TemporaryDirectory() as folder:
             check(tap, program, Path(folder))
     return tap.done()

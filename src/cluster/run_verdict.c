@@ -17,6 +17,7 @@
 #define ROLES_MAX 256        /* whose usual times are found */
 #define MANY_RANKS 8         /* from here on deviations are judged */
 #define PARTS 1e6            /* of one, in which ratios are compared */
+#define CHANCE_TIMES 2       /* as much waiting goes back to another rank as to those with more work */
 #define STEADY_PART 10       /* of a step, for what a rank has more of in each to tell why it is late */
 #define STEADY_STEPS 3       /* that are judged */
 #define STEADY_WAITING 3     /* a part of all waiting goes back to the rank, and no larger one to another */
@@ -342,6 +343,24 @@ static void find_fixed(struct ap_judging *judging)
             verdict->kinds[i] = (uint8_t)ap_kind_of_rank(judging, i, true);
 }
 
+/* Where each step gives every rank other work, one of many has much in all of a few steps by chance. It is not who has more
+ * work than the others where more of the waiting, by far, goes back to a rank that is not late in every step. */
+static void forget_chance(struct ap_judging *judging)
+{
+    struct ap_run_verdict *verdict = judging->verdict;
+    int64_t more_ns = 0, other_ns = 0;
+    bool overflowed = false;
+    for (size_t i = 0; i < judging->delays->rank_count; i++) {
+        if (verdict->kinds[i] == AP_LATE_more_work)
+            more_ns = ap_add_sat(more_ns, verdict->caused_ns[i], &overflowed);
+        else if (verdict->kinds[i] == AP_LATE_NONE && verdict->caused_ns[i] > other_ns)
+            other_ns = verdict->caused_ns[i];
+    }
+    for (size_t i = 0; i < judging->delays->rank_count && other_ns / CHANCE_TIMES > more_ns; i++)
+        if (verdict->kinds[i] == AP_LATE_more_work)
+            verdict->kinds[i] = AP_LATE_NONE;
+}
+
 /* ----------------------------------------------------------------------------------------------------------- hosts */
 
 struct host_order {
@@ -490,6 +509,7 @@ static enum ap_status judge_all(struct ap_judging *judging, struct ap_error *ret
     if (verdict->absent_is_late || judging->delays->rank_count < 2)
         return AP_OK;
     find_fixed(judging);
+    forget_chance(judging);
     if (judging->delays->matching->transfer_count && !is_any_late(judging))
         ap_find_stages(judging);
     AP_TRY(find_slow_hosts(judging, reterr));

@@ -52,6 +52,16 @@ def check_rest(tap, program, folder):
     tap.ok("files-not-read" not in str(named["warnings"]), "nothing is beside a file that is named")
 
 
+def check_pickles(tap, program, folder):
+    """What PyTorch writes when a collective runs into its timeout: the answer is how to make JSON of it."""
+    (folder / "notes.txt").write_text("not a trace")
+    for rank in range(2):
+        (folder / f"nccl_trace_rank_{rank}").write_bytes(b"\x80\x02}q\x00(X\x07\x00\x00\x00entriesq\x01]q\x02u.")
+    done = program.run(folder)
+    tap.ok(done.returncode == 3 and b"none of the 3 files" in done.stderr and b"import json, pickle\n" in done.stderr,
+           "a folder of pickled dumps is refused with the lines that make JSON", done.stderr)
+
+
 def check_ranks(tap, program, folder):
     write_ranks(folder, ["node-a-gpu-4.x.json", "node-a-gpu-5.x.json"])
     files = program.json(folder, "--rank-regex", "gpu-([0-9]+)")["cluster"]["files"]
@@ -101,6 +111,7 @@ def check_runs(tap, program, folder):
     tap.same((report["cluster"]["verdict"]["kind"], report["cluster"]["late"]["data_loading"]["rank"]), ("straggler", 2),
              "the rank that waits for its batches is named")
     tap.same(report["findings"][0]["rule_id"], "cluster-data-loading", "and leads the findings")
+    tap.same(report["findings"][0]["affected"][0]["name"], "gloo_jobs.py(45): __getitem__, rank 2", "at the line it was in")
     kept = [folder / f"rank{rank}.json" for rank in range(4)]
     for rank, path in enumerate(kept):
         program.run(run / f"rank{rank}.pt.trace.json.gz", "--summary-out", path, "--md-out", folder / "ignored.md")
@@ -293,6 +304,8 @@ def host_run(folder, operators_of, ends_of=None):
             rows, at = [(f"ProfilerStep#{step + 1}", "user_annotation", 0, STEP_US, {})], 10
             for name, dur, args in operators_of(rank, step):
                 rows.append((name, "cpu_op", at, dur, args))
+                inner = args.get("nested", ())
+                rows += [(name, "cpu_op", at + 10, us, {}) for name, us in zip(inner[::2], inner[1::2])]
                 at += dur
             end = ends_of(rank) if ends_of else STEP_US * 5 // 6 + 20
             rows.append(("gloo:all_reduce", "cpu_op", at + 10, end - at - 10, {} if ends_of else told))
@@ -321,6 +334,27 @@ def check_apart(tap, program, folder):
         tap.same(apart_of(program.json(folder)["cluster"]), wanted and [wanted], f"without shapes, {factor} times as long")
 
 
+def check_own_time(tap, program, folder):
+    """Operators that call others that call others do work themselves, too, and what they call counts once."""
+    def nested(rank, step):
+        own_us = 2000 if rank == 1 else 600
+        return [("aten::native_batch_norm", own_us, {"nested": ("aten::empty_like", 30, "aten::empty", 20)}),
+                ("aten::add_", 40, {})] * 3
+    host_run(folder, nested)
+    tap.same(apart_of(program.json(folder)["cluster"]), [("more_work", "alike_times")], "an operator's own time is work")
+
+
+def check_busy_cores(tap, program, folder):
+    """Four processes on cores that they share: each is late now and then, one waits for its batches in each step."""
+    late_us = [(0, 900, 100, 700), (800, 0, 700, 0), (500, 100, 0, 100), (100, 400, 800, 0), (0, 900, 300, 800)]
+    for loading_us, wanted in ((1500, [("data_loading", None)]), (0, None)):
+        def rows(rank, step, loading_us=loading_us):
+            loading = [("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", loading_us, {})] if rank == 2 else []
+            return [row for row in loading if row[1]] + [("aten::mm", 600 + late_us[step % 5][rank], {})] * 3
+        host_run(folder, rows)
+        tap.same(apart_of(program.json(folder)["cluster"]), wanted, f"busy cores, batches {loading_us} us late")
+
+
 def check_transfers(tap, program, folder):
     """All ranks alike are in collectives for most of the time, or for little; or for long since one comes late."""
     told = {"Collective name": "allreduce", "Group size": 4, "dtype": "Float", "In msg nelems": 1024, "Out msg nelems": 1024,
@@ -341,6 +375,13 @@ def check_host_groups(tap, program, folder):
         cluster = program.json(folder)["cluster"]
         tap.same((cluster["verdict"]["kind"], cluster["matching"]["unmatched"]["groups"]), wanted,
                  f"without a device, pairs that end apart: {pairs}")
+    for late_us, wanted in ((4000, ("straggler", True)), (0, ("unknown", False))):    # two calls a step
+        host_run(folder, lambda rank, step, late_us=late_us: [
+            ("aten::mm", 500 if rank < 2 else 2500, {}), ("gloo:all_reduce", 1000, {}),
+            ("aten::add_", late_us if rank == 3 else 10, {})], lambda rank: 8500)
+        cluster = program.json(folder)["cluster"]
+        tap.same((cluster["verdict"]["kind"], "rank 3 is late" in cluster["verdict"]["sentence"]), wanted,
+                 f"calls of pairs before those of all, in which one is late by {late_us} us")
 
 
 def apart_of(cluster):
@@ -379,6 +420,22 @@ def check_chance(tap, program, folder):
     check_longer(tap, program, folder, 40, {})
 
 
+def check_uneven(tap, program, folder):
+    """Another rank has most work in each step. One has much in all of them: to blame only where the others wait for it."""
+    told = {"Collective name": "allreduce", "Group size": 8, "dtype": "Float", "In msg nelems": 1024, "Out msg nelems": 1024,
+            "Process Group Name": "0", "Process Group Ranks": "[0, 1, 2, 3, 4, 5, 6, 7]"}
+    for most, wanted in ((46, {"uneven_data": 4}), (30, {"more_work": 1})):
+        def rows(rank, step, most=most):
+            calls = 38 if rank == 7 else most if rank == step else 22 + (rank * 5 + step * 3) % 7
+            found = [("gemm", 500 + 100 * k, 100, {}) for k in range(calls)]
+            at = 500 + 100 * calls
+            return found + [("ncclDevKernel_AllReduce_Sum_f32()", at, 6000 - at, told)]
+        written_run(folder, rows, 8)
+        late = program.json(folder)["cluster"]["late"]
+        tap.same({kind: of["rank_count"] for kind, of in late.items() if of["rank_count"]}, wanted,
+                 f"the most work of a step is {most}, one rank has 38 in each")
+
+
 def check_slow(tap, program, folder):
     check_longer(tap, program, folder, 100, {"slow_device": 1})
 
@@ -404,10 +461,10 @@ def check_longer(tap, program, folder, longer, wanted):
 
 def main():
     tap, program = Tap(), Program(program_of(__doc__))
-    for check in (check_files, check_rest, check_ranks, check_one, check_recorded, check_runs, check_merged,
+    for check in (check_files, check_rest, check_pickles, check_ranks, check_one, check_recorded, check_runs, check_merged,
                   check_hang_with_traces, check_dumps_by_many, check_step, check_one_way, check_sizes_alone,
-                  check_waiting, check_apart, check_copies, check_host_groups, check_transfers,
-                  check_chance, check_slow):
+                  check_waiting, check_apart, check_own_time, check_busy_cores, check_copies, check_host_groups,
+                  check_transfers, check_chance, check_uneven, check_slow):
         with tempfile.TemporaryDirectory() as folder:
             check(tap, program, Path(folder))
     return tap.done()

@@ -105,6 +105,24 @@ bool ap_run_request_has_profiles(const struct ap_run_files *files)
            counts[AP_FILE_snapshot] <= 1;
 }
 
+/* Where pickles are all that a folder has, what to do about them is the answer. */
+static enum ap_status refuse_all(const struct ap_run_files *files, struct ap_error *reterr)
+{
+    for (size_t i = 0; i < files->count; i++) {
+        const char *why = files->files[i].why_not;
+        struct ap_text text = ap_text_of(why ? why : "");
+        if (!ap_text_starts_with(text, "this is a") || !ap_text_contains(text, AP_TEXT("pickle is never loaded")))
+            continue;
+        enum ap_status status =
+            ap_fail(reterr, AP_ERROR_INPUT, "none of the %zu files can be read; the first pickle: %s", files->count, why);
+        reterr->has_lines = true; /* the reason is the library's own text, and quotes nothing */
+        return status;
+    }
+    return ap_fail(reterr, AP_ERROR_INPUT,
+                   "no trace, snapshot, flight recorder dump, summary or profile of another program is among the %zu files",
+                   files->count);
+}
+
 static enum ap_status judge(const struct ap_run_files *files, struct ap_request *one, const char **ret_path,
                             struct ap_error *reterr)
 {
@@ -114,10 +132,7 @@ static enum ap_status judge(const struct ap_run_files *files, struct ap_request 
     if (counts[AP_FILE_flight] || counts[AP_FILE_summary] || (one->with_ranks && has_one_rank(files)))
         return AP_OK;
     if (!counts[AP_FILE_trace] && !counts[AP_FILE_snapshot] && !counts[AP_FILE_profile])
-        return ap_fail(
-            reterr, AP_ERROR_INPUT,
-            "no trace, snapshot, flight recorder dump, summary or profile of another program is among the %zu files",
-            files->count);
+        return refuse_all(files, reterr);
     if (counts[AP_FILE_trace] <= 1 && counts[AP_FILE_snapshot] <= 1) {
         AP_TRY(check_named(files, ret_path, reterr));
         one->cpu_trace_path = path_of_first(files, AP_FILE_trace);

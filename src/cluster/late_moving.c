@@ -45,8 +45,7 @@ static int64_t spent_in(const struct ap_judging *judging, size_t rank, int64_t n
     return step ? step->spent_ns[class] : 0;
 }
 
-/* How much more of the class the rank has than the middle one of its role. Values are used up. */
-static int64_t more_in(const struct ap_judging *judging, size_t rank, int64_t number, int class)
+int64_t ap_more_in(const struct ap_judging *judging, size_t rank, int64_t number, int class)
 {
     const struct ap_delays *delays = judging->delays;
     size_t count = 0;
@@ -90,7 +89,7 @@ static enum ap_late_kind kind_of_moving(const struct ap_judging *judging)
         for (int class = 0; class < AP_SPENT_COUNT_; class ++) {
             int64_t *to = class == AP_SPENT_compute ? of_kernels : &other_ns;
             if (class != AP_SPENT_communication && class != AP_SPENT_queue)
-                *to = ap_add_sat(*to, more_in(judging, latest.rank, number, class), &overflowed);
+                *to = ap_add_sat(*to, ap_more_in(judging, latest.rank, number, class), &overflowed);
         }
     }
     if (chance_ns > compute_ns && chance_ns > other_ns)

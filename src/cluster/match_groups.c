@@ -6,11 +6,13 @@
  * run has them its collectives may be of one stage each, however steady the difference.
  *
  * Of collectives on the host ends stray by much, but ranks of one host have one clock: if one has left before another came,
- * they were not in one collective. */
+ * they were not in one collective. Then all those are in doubt, but for the ones that have the same place in each step and
+ * of which nobody leaves early though one comes late: who was in another group would not have waited for that one. */
 #include "rank_matching.h"
 
 #include <stdlib.h>
 
+#include "pair_map.h"
 #include "sort.h"
 
 #include "poison.h"
@@ -19,6 +21,7 @@
 #define APART_NS 200000   /* from the middle difference: beyond what ends and clocks of a recording stray */
 #define APART_SHARE 0.08  /* of the differences of a rank */
 #define UNEVEN_SHARE 0.25 /* the same, of uneven exchanges */
+#define LEAST_PROVEN 2    /* collectives at one place of the step, and half of them, to tell that those there are of all */
 
 /* How much later a rank saw the end than the first rank did. */
 struct difference {
@@ -157,6 +160,60 @@ static bool are_refuted(const struct ap_matching *matching)
     return (double)refuted > APART_SHARE * (double)count;
 }
 
+/* Has everybody waited for one that came by far later than the others? */
+static bool is_proven(const struct ap_matching *matching, const struct ap_match *match)
+{
+    uint32_t host = ap_view_rank(matching->view, matching->members[match->first].rank)->host.id;
+    int64_t first_end_ns = INT64_MAX, last_ns = INT64_MIN, second_ns = INT64_MIN, shortest_ns = INT64_MAX;
+    if (!host || match->count < matching->view->count)
+        return false;
+    for (size_t i = match->first; i < match->first + match->count; i++) {
+        const struct ap_rank_collective *row = ap_match_row(matching, i);
+        if (ap_view_rank(matching->view, matching->members[i].rank)->host.id != host)
+            return false;
+        second_ns = row->start_ns > last_ns ? last_ns : row->start_ns > second_ns ? row->start_ns : second_ns;
+        last_ns = row->start_ns > last_ns ? row->start_ns : last_ns;
+        first_end_ns = end_of(matching, i) < first_end_ns ? end_of(matching, i) : first_end_ns;
+        shortest_ns = row->dur_ns < shortest_ns ? row->dur_ns : shortest_ns;
+    }
+    return first_end_ns >= last_ns && last_ns / 2 - second_ns / 2 > APART_NS / 2 + shortest_ns; /* halves */
+}
+
+/* Collectives of one operation that are the same one of it in each step. */
+struct places {
+    struct ap_pair_map map; /* (operation, how many of it were before in the step) */
+    struct place {
+        uint32_t count, proven, refuted;
+    } * list;
+    uint32_t *of_match; /* by match; of those of the host */
+};
+
+static enum ap_status find_places(const struct ap_matching *matching, struct places *places, struct ap_error *reterr)
+{
+    uint32_t order = 0;
+    for (size_t i = 0; i < matching->count; i++) {
+        const struct ap_match *match = &matching->matches[i], *before = i ? &match[-1] : NULL;
+        bool follows = before && is_of_host(before) && before->operation == match->operation && before->step == match->step;
+        order = follows ? order + 1 : 0;
+        if (!is_of_host(match) || !match->ends_together || is_uneven(match))
+            continue;
+        AP_TRY(ap_pair_map_add(&places->map, match->operation, order, &places->of_match[i], reterr));
+        struct place *place = &places->list[places->of_match[i]];
+        place->count++;
+        place->proven += is_proven(matching, match);
+        place->refuted += is_refuted(matching, match);
+    }
+    return AP_OK;
+}
+
+static bool is_kept(const struct ap_matching *matching, const struct places *places, size_t number)
+{
+    const struct ap_match *match = &matching->matches[number];
+    const struct place *place = &places->list[places->of_match[number]];
+    return match->ends_together && !is_uneven(match) && place->proven >= LEAST_PROVEN && 2 * place->proven >= place->count &&
+           !place->refuted;
+}
+
 /* -------------------------------------------------------------------------------------------------------- taking out */
 
 static bool is_to_go(const struct ap_match *match, bool uneven_alone, bool of_host)
@@ -164,12 +221,13 @@ static bool is_to_go(const struct ap_match *match, bool uneven_alone, bool of_ho
     return of_host ? is_of_host(match) : is_without_group(match) && (is_uneven(match) || !uneven_alone);
 }
 
-static void take_out(struct ap_matching *matching, bool uneven_alone, bool of_host)
+/* @places: of those of the host; NULL = the others go. */
+static void take_out(struct ap_matching *matching, bool uneven_alone, const struct places *places)
 {
     size_t count = 0, member_count = 0;
     for (size_t i = 0; i < matching->count; i++) {
         struct ap_match match = matching->matches[i];
-        if (is_to_go(&match, uneven_alone, of_host)) {
+        if (is_to_go(&match, uneven_alone, places) && !(places && is_kept(matching, places, i))) {
             matching->unmatched[AP_UNMATCHED_groups] += match.count;
             continue;
         }
@@ -181,6 +239,21 @@ static void take_out(struct ap_matching *matching, bool uneven_alone, bool of_ho
     }
     matching->count = count;
     matching->member_count = member_count;
+}
+
+static enum ap_status take_out_of_host(struct ap_matching *matching, struct ap_error *reterr)
+{
+    struct places places = { .map = { .gate = matching->gate } };
+    size_t count = matching->count;
+    enum ap_status status = AP_ALLOC_CLEARED(matching->gate, places.list, count, reterr);
+    AP_AND_THEN(status, AP_ALLOC_CLEARED(matching->gate, places.of_match, count, reterr));
+    AP_AND_THEN(status, find_places(matching, &places, reterr));
+    if (status == AP_OK)
+        take_out(matching, false, &places);
+    AP_FREE(matching->gate, places.of_match, count);
+    AP_FREE(matching->gate, places.list, count);
+    ap_pair_map_release(&places.map);
+    return status;
 }
 
 /* Groups whose collectives are one operation each may come into line with all others of it, in all of its collectives. */
@@ -197,7 +270,7 @@ enum ap_status ap_match_groups_check(struct ap_matching *matching, struct ap_err
 {
     bool any = false, are_of_all = false, uneven_are = false;
     if (are_refuted(matching))
-        take_out(matching, false, true);
+        AP_TRY(take_out_of_host(matching, reterr));
     for (size_t i = 0; i < matching->count && !any; i++)
         any = is_without_group(&matching->matches[i]);
     if (!any)
@@ -206,6 +279,6 @@ enum ap_status ap_match_groups_check(struct ap_matching *matching, struct ap_err
         AP_TRY(check_ends(matching, &are_of_all, &uneven_are, reterr));
     matching->may_hide_groups = are_of_all && has_several_operations(matching);
     if (!are_of_all || !uneven_are)
-        take_out(matching, are_of_all, false);
+        take_out(matching, are_of_all, NULL);
     return AP_OK;
 }

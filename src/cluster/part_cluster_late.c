@@ -29,6 +29,37 @@ static bool is_of_kind(const struct ap_run_verdict *verdict, size_t rank, enum a
     return verdict->kinds && verdict->kinds[rank] == kind;
 }
 
+/* Is it late because of what its host ran, so that the line tells where to look? */
+static bool is_of_host(const struct ap_run_found *found, enum ap_late_kind kind, size_t rank)
+{
+    switch (kind) {
+    case AP_LATE_host_code:
+    case AP_LATE_data_loading:
+    case AP_LATE_synchronization:
+    case AP_LATE_allocation:
+    case AP_LATE_compilation:
+    case AP_LATE_garbage_collection:
+    case AP_LATE_jitter: return true;
+    case AP_LATE_more_work: return !ap_view_rank(found->view, rank)->has_device;
+    default: return false;
+    }
+}
+
+static struct ap_str line_of(const struct ap_run_found *found, enum ap_late_kind kind, size_t rank)
+{
+    return is_of_host(found, kind, rank) ? ap_delay_frame(&found->delays->ranks[rank]) : (struct ap_str){ 0 };
+}
+
+/* The line first, as all findings that name one have it. Where Python was not recorded there is none. */
+static void add_place(const struct ap_run_found *found, enum ap_late_kind kind, size_t rank, const char *label,
+                      struct ap_model *model, struct ap_value *row)
+{
+    struct ap_text line = ap_rank_text(found->view->set, line_of(found, kind, rank));
+    char place[400];
+    (void)snprintf(place, sizeof(place), "%.*s, %s", line.bytes < 180 ? (int)line.bytes : 180, line.data, label);
+    ap_add_known_text(model, row, "place", ap_text_contains(line, AP_TEXT(".py(")), ap_text_of(place));
+}
+
 /* The ranks of a kind as rows, the latest first: a finding names them. Picked one by one, since there are few. */
 static void add_ranks(const struct ap_run_found *found, enum ap_late_kind kind, struct ap_model *model, struct ap_value *to)
 {
@@ -51,6 +82,7 @@ static void add_ranks(const struct ap_run_found *found, enum ap_late_kind kind, 
         const struct ap_rank_summary *rank = ap_view_rank(found->view, next);
         struct ap_value *row = ap_add_object(model, list, NULL);
         ap_add_text(model, row, "name", ap_text_of(ap_rank_label(found->view, next, label, sizeof(label))));
+        add_place(found, kind, next, label, model, row);
         ap_add_count(model, row, "rank", rank->rank);
         ap_add_known_text(model, row, "host", rank->host.id, ap_rank_text(found->view->set, rank->host));
         ap_add_time(model, row, "late_us", verdict->typical_late_ns[next]);
@@ -91,10 +123,7 @@ static void add_kind(const struct ap_run_found *found, enum ap_late_kind kind, s
     const struct ap_run_view *view = found->view;
     bool is = group->worst != AP_NO_RANK;
     const struct ap_rank_summary *worst = is ? ap_view_rank(view, group->worst) : NULL;
-    bool of_host = kind != AP_LATE_slow_device && kind != AP_LATE_slow_copies && kind != AP_LATE_slow_cpu &&
-                   kind != AP_LATE_heavy_stage && kind != AP_LATE_uneven_data && kind != AP_LATE_slow_host &&
-                   kind != AP_LATE_other && !(kind == AP_LATE_more_work && is && worst->has_device);
-    struct ap_str frame = is && of_host ? ap_delay_frame(&found->delays->ranks[group->worst]) : (struct ap_str){ 0 };
+    struct ap_str frame = is ? line_of(found, kind, group->worst) : (struct ap_str){ 0 };
     struct ap_value *it = ap_add_object(model, late, ap_late_name(kind));
     bool judged = found->delays->judged_count > 0 || is;
     ap_add_known_count(model, it, "rank_count", judged, (int64_t)group->rank_count);

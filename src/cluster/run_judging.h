@@ -41,6 +41,8 @@ void ap_find_stages(struct ap_judging *judging);
 
 /** In most steps some rank is late, and not the same one: jitter, or uneven data. */
 void ap_find_moving(struct ap_judging *judging);
+/** How much more of a class the rank has in the step with that number than the middle one of its role. Uses up values. */
+int64_t ap_more_in(const struct ap_judging *judging, size_t rank, int64_t number, int class);
 /** In some steps, or in one, always the same rank is late, by so much that it shows in the mean. */
 void ap_find_pausing(struct ap_judging *judging, bool has_device);
 

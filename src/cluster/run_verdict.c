@@ -17,6 +17,10 @@
 #define ROLES_MAX 256        /* whose usual times are found */
 #define MANY_RANKS 8         /* from here on deviations are judged */
 #define PARTS 1e6            /* of one, in which ratios are compared */
+#define CHANCE_TIMES 2       /* as much waiting goes back to another rank as to those with more work */
+#define STEADY_PART 10       /* of a step, for what a rank has more of in each to tell why it is late */
+#define STEADY_STEPS 3       /* that are judged */
+#define STEADY_WAITING 3     /* a part of all waiting goes back to the rank, and no larger one to another */
 
 const char *ap_late_name(enum ap_late_kind kind)
 {
@@ -278,6 +282,47 @@ static bool is_late_by_work(struct ap_judging *judging, size_t rank)
     return ap_has_more_work(&apart) && apart.work_times >= AP_APART_TIMES;
 }
 
+/* What of a class the rank has more of in its steps, in nearly all of them: more than chance has a rank do, where it is a
+ * good part of a step, and what others hardly do at all. Operators and Python take longer on cores that are shared. */
+static int64_t steady_more(const struct ap_judging *judging, size_t rank, int class)
+{
+    int64_t least_ns = INT64_MAX;
+    if (class == AP_SPENT_communication || class == AP_SPENT_queue || class == AP_SPENT_python ||
+        class == AP_SPENT_operators || class == AP_SPENT_untraced || class == AP_SPENT_compute)
+        return 0;
+    for (size_t step = judging->first_step; step < ap_judged_end(judging); step++) {
+        int64_t more_ns = ap_more_in(judging, rank, judging->view->first_step + (int64_t)step, class);
+        least_ns = more_ns < least_ns ? more_ns : least_ns;
+    }
+    return least_ns;
+}
+
+/* Processes that share the cores of a host come late by chance as well, so who is late for a reason is not the latest in
+ * each step. It is who more of the waiting goes back to than to anybody else, and did in each of its steps what others did
+ * not. */
+static void find_steady(struct ap_judging *judging)
+{
+    struct ap_run_verdict *verdict = judging->verdict;
+    const struct ap_delays *delays = judging->delays;
+    uint32_t most = 0;
+    int64_t largest_ns = judging->view->step_ns / STEADY_PART;
+    if (!judging->view->has_steps || verdict->judged_steps < STEADY_STEPS)
+        return;
+    for (uint32_t i = 1; i < delays->rank_count; i++)
+        most = verdict->caused_ns[i] > verdict->caused_ns[most] ? i : most;
+    int64_t mean_ns = delays->ranks[most].late_ns / (int64_t)delays->step_count;
+    if (mean_ns < verdict->floor_ns || verdict->caused_ns[most] < delays->waited_ns / STEADY_WAITING)
+        return;
+    for (int class = 0; class < AP_SPENT_COUNT_; class ++) {
+        int64_t more_ns = steady_more(judging, most, class);
+        if (more_ns < largest_ns)
+            continue;
+        largest_ns = more_ns;
+        verdict->kinds[most] = (uint8_t)kind_of_cause((enum ap_spent) class);
+        verdict->typical_late_ns[most] = mean_ns < more_ns ? mean_ns : more_ns;
+    }
+}
+
 static bool is_late_by_far(struct ap_judging *judging, size_t rank)
 {
     return late_share(judging, rank) >= PERSISTENT_SHARE && leading_share(judging, rank) >= PERSISTENT_SHARE &&
@@ -296,6 +341,24 @@ static void find_fixed(struct ap_judging *judging)
     for (size_t i = 0; i < judging->delays->rank_count; i++)
         if (verdict->kinds[i] != AP_LATE_NONE)
             verdict->kinds[i] = (uint8_t)ap_kind_of_rank(judging, i, true);
+}
+
+/* Where each step gives every rank other work, one of many has much in all of a few steps by chance. It is not who has more
+ * work than the others where more of the waiting, by far, goes back to a rank that is not late in every step. */
+static void forget_chance(struct ap_judging *judging)
+{
+    struct ap_run_verdict *verdict = judging->verdict;
+    int64_t more_ns = 0, other_ns = 0;
+    bool overflowed = false;
+    for (size_t i = 0; i < judging->delays->rank_count; i++) {
+        if (verdict->kinds[i] == AP_LATE_more_work)
+            more_ns = ap_add_sat(more_ns, verdict->caused_ns[i], &overflowed);
+        else if (verdict->kinds[i] == AP_LATE_NONE && verdict->caused_ns[i] > other_ns)
+            other_ns = verdict->caused_ns[i];
+    }
+    for (size_t i = 0; i < judging->delays->rank_count && other_ns / CHANCE_TIMES > more_ns; i++)
+        if (verdict->kinds[i] == AP_LATE_more_work)
+            verdict->kinds[i] = AP_LATE_NONE;
 }
 
 /* ----------------------------------------------------------------------------------------------------------- hosts */
@@ -446,10 +509,13 @@ static enum ap_status judge_all(struct ap_judging *judging, struct ap_error *ret
     if (verdict->absent_is_late || judging->delays->rank_count < 2)
         return AP_OK;
     find_fixed(judging);
+    forget_chance(judging);
     if (judging->delays->matching->transfer_count && !is_any_late(judging))
         ap_find_stages(judging);
     AP_TRY(find_slow_hosts(judging, reterr));
     forget_unexplained(judging);
+    if (!is_any_late(judging) && !has_device(judging))
+        find_steady(judging);
     if (!is_any_late(judging) && !ap_has_slow_link(&verdict->link) && !verdict->unexplained_count) {
         ap_find_pausing(judging, has_device(judging));
         /* Processes that share the cores of a host pause at random, and leave a collective of the host one after the

@@ -243,11 +243,13 @@ static bool makes_elsewhere(const struct search *search, const struct ap_flight_
 }
 
 /* Then it is likely that call, and not this one with a wrong size. Of two ranks either may be the odd one: a call that is
- * made nowhere else is a wrong one. */
+ * made nowhere else is a wrong one. Where the type alone differs, both calls have to be the program's: a program that goes
+ * on with another type has made calls of the old one before. */
 static bool is_moved(const struct search *search, const struct ap_flight_mismatch *mismatch)
 {
+    bool one_way = mismatch->is_decided && mismatch->kind != AP_MISMATCH_TYPE;
     return makes_elsewhere(search, mismatch, mismatch->odd_entry, mismatch->usual_entry) &&
-           (mismatch->is_decided || makes_elsewhere(search, mismatch, mismatch->usual_entry, mismatch->odd_entry));
+           (one_way || makes_elsewhere(search, mismatch, mismatch->usual_entry, mismatch->odd_entry));
 }
 
 /* -------------------------------------------------------------------------------------------------------------------- */

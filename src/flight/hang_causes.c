@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "hang_causes.h"
+#include "hang_alike.h"
 
 #include "sort.h"
 
@@ -19,7 +19,10 @@ struct search {
     uint8_t *mixed;        /* by circle: groups are on it */
     uint32_t *groups;      /* those that wait: what others follow from first */
     uint32_t group_count;
+    uint32_t comparisons; /* of groups on circles with others that are still made: they are many only in odd input */
 };
+
+enum { COMPARISONS = 64, LONE_PART = 3 };
 
 static const struct ap_flight_wait *wait_of(const struct search *search, uint32_t group)
 {
@@ -155,9 +158,45 @@ static uint32_t list_circles(const struct search *search, struct in_circle *list
     return count;
 }
 
+/* The only group on the circle of which groups alike tell who is odd; AP_FLIGHT_NONE = none does. */
+static uint32_t find_odd_group(struct search *search, const struct in_circle *list, uint32_t count, enum ap_alike *ret_alike)
+{
+    uint32_t found = AP_FLIGHT_NONE;
+    for (uint32_t i = 0; i < count && list[i].group != AP_FLIGHT_NONE; i++) {
+        if (!search->comparisons)
+            return AP_FLIGHT_NONE;
+        search->comparisons--;
+        enum ap_alike alike = ap_hang_alike(search->findings, list[i].group);
+        if (alike == AP_ALIKE_UNKNOWN)
+            continue;
+        if (found != AP_FLIGHT_NONE)
+            return AP_FLIGHT_NONE;
+        found = list[i].group;
+        *ret_alike = alike;
+    }
+    return found;
+}
+
+/* In place of all that are on the circle. */
+static enum ap_status name_odd(struct search *search, uint32_t group, enum ap_alike alike, struct ap_hang_cause *cause,
+                               struct ap_error *reterr)
+{
+    const struct ap_flight_groups *groups = search->findings->groups;
+    const struct ap_flight_group *it = &groups->groups[group];
+    uint32_t first_rank = cause->first_rank;
+    search->to->rank_count = first_rank;
+    *cause = cause_in_group(search, AP_HANG_group_order, AP_HANG_MEDIUM, group);
+    cause->alike = (uint8_t)alike;
+    for (uint32_t i = it->first_member; i < it->first_member + it->member_count; i++)
+        if (search->findings->waits->places[i] == (alike == AP_ALIKE_MADE ? AP_PLACE_MISSING : AP_PLACE_PENDING))
+            AP_TRY(add_rank(search, groups->members[i].rank, reterr));
+    return AP_OK;
+}
+
 static enum ap_status add_circle(struct search *search, const struct in_circle *list, uint32_t count,
                                  struct ap_error *reterr)
 {
+    enum ap_alike alike = AP_ALIKE_UNKNOWN;
     struct ap_hang_cause cause = list[0].group == AP_FLIGHT_NONE
                                      ? cause_of(search, AP_HANG_group_order, AP_CONFIDENCE_high)
                                      : cause_in_group(search, AP_HANG_group_order, AP_CONFIDENCE_high, list[0].group);
@@ -169,6 +208,9 @@ static enum ap_status add_circle(struct search *search, const struct in_circle *
         } else
             told = told || ap_flight_mismatch_of(search->findings->mismatches, list[i].group);
     }
+    uint32_t odd = told ? AP_FLIGHT_NONE : find_odd_group(search, list, count, &alike);
+    if (odd != AP_FLIGHT_NONE)
+        AP_TRY(name_odd(search, odd, alike, &cause, reterr));
     if (!told)
         return add_cause(search, cause, reterr);
     search->to->rank_count = cause.first_rank; /* what is told already is the reason for it */
@@ -289,8 +331,54 @@ static void doubt(struct ap_hang_cause *cause)
         cause->confidence = cause->confidence == AP_CONFIDENCE_high ? AP_CONFIDENCE_medium : AP_CONFIDENCE_low;
 }
 
+/* Members of a group that no dump lists are those that used it. Whoever has not used it yet may be one, too: so it must be
+ * where one rank is in it alone, and may be where others wait in another group. */
+static bool hides_members(const struct search *search, uint32_t group)
+{
+    const struct ap_flight_group *it = &search->findings->groups->groups[group];
+    bool may_have_more = it->member_count < search->findings->flight->dump_count;
+    return !it->is_recorded && (it->member_count < 2 || (may_have_more && search->group_count > 1));
+}
+
+/* Do a few ranks wait in it for all the others, and these for nobody? Then rather those made a call that is none of the
+ * program's than that all the others are stuck. */
+static bool is_lone(const struct search *search, uint32_t group)
+{
+    const struct ap_flight_groups *groups = search->findings->groups;
+    const struct ap_flight_waits *waits = search->findings->waits;
+    const struct ap_flight_wait *wait = wait_of(search, group);
+    const struct ap_flight_group *it = &groups->groups[group];
+    uint64_t pending = wait->counts[AP_PLACE_PENDING], missing = wait->counts[AP_PLACE_MISSING];
+    if (pending + missing < it->size || missing < LONE_PART * pending || hides_members(search, group))
+        return false;
+    for (uint32_t i = it->first_member; i < it->first_member + it->member_count; i++)
+        if (waits->places[i] == AP_PLACE_MISSING && !waits->ranks[groups->members[i].dump].is_root)
+            return false;
+    return true;
+}
+
+static enum ap_status add_lone(struct search *search, uint32_t group, struct ap_error *reterr)
+{
+    const struct ap_flight_groups *groups = search->findings->groups;
+    const struct ap_flight_group *it = &groups->groups[group];
+    struct ap_hang_cause cause = cause_in_group(search, AP_HANG_lone_call, AP_HANG_MEDIUM, group);
+    for (uint32_t i = it->first_member; i < it->first_member + it->member_count; i++) {
+        uint32_t dump = groups->members[i].dump;
+        if (search->findings->waits->places[i] == AP_PLACE_PENDING) {
+            AP_TRY(add_rank(search, groups->members[i].rank, reterr));
+            continue;
+        }
+        search->taken[dump] = 1;
+        cause.may_run = cause.may_run || search->findings->timing->may_run[dump];
+    }
+    doubt(&cause);
+    return add_cause(search, cause, reterr);
+}
+
 static enum ap_status add_stuck(struct search *search, uint32_t group, struct ap_error *reterr)
 {
+    if (is_lone(search, group))
+        return add_lone(search, group, reterr);
     const struct ap_flight_groups *groups = search->findings->groups;
     const struct ap_flight_waits *waits = search->findings->waits;
     const struct ap_flight_wait *wait = wait_of(search, group);
@@ -395,15 +483,6 @@ static bool waits_for_nobody(const struct search *search, uint32_t group)
     const struct ap_flight_wait *wait = wait_of(search, group);
     return !wait->counts[AP_PLACE_MISSING] && !wait->counts[AP_PLACE_ABSENT] && !wait->has_through &&
            !ap_flight_mismatch_of(search->findings->mismatches, group);
-}
-
-/* Members of a group that no dump lists are those that used it. Whoever has not used it yet may be one, too: so it must be
- * where one rank is in it alone, and may be where others wait in another group. */
-static bool hides_members(const struct search *search, uint32_t group)
-{
-    const struct ap_flight_group *it = &search->findings->groups->groups[group];
-    bool may_have_more = it->member_count < search->findings->flight->dump_count;
-    return !it->is_recorded && (it->member_count < 2 || (may_have_more && search->group_count > 1));
 }
 
 /* Does a rank of another group wait for this one? */
@@ -528,7 +607,7 @@ static enum ap_status add_all(struct search *search, struct ap_error *reterr)
 enum ap_status ap_hang_causes_init(struct ap_hang_causes *causes, const struct ap_flight_findings *findings,
                                    struct ap_error *reterr)
 {
-    struct search search = { .findings = findings, .to = causes };
+    struct search search = { .findings = findings, .to = causes, .comparisons = COMPARISONS };
     size_t groups = (size_t)findings->groups->group_count + 1, dumps = (size_t)findings->flight->dump_count + 1;
     size_t circles = (size_t)findings->waits->circle_count + 1;
     *causes = (struct ap_hang_causes){ .gate = findings->flight->gate };

@@ -31,6 +31,7 @@ struct ap_hang_cause {
     bool names_all;                  /* no majority tells who of them is the odd one */
     bool is_older;                   /* of dump_skew: the dumps of these ranks were written before others went on */
     bool may_run;                    /* a dump was written so soon after its last call that the job may still have run */
+    uint8_t alike;                   /* of group_order: enum ap_alike of the group by which the ranks are the odd ones */
     bool may_lack_members;           /* the dumps do not tell who is in the group, and have more ranks than called in it */
 };
 

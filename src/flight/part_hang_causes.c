@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "hang_alike.h"
 #include "part_hang.h"
 
 #include "poison.h"
@@ -18,7 +19,7 @@ static void name_ranks(const struct ap_hang_report *report, const struct ap_hang
     (void)snprintf(text, AP_RANK_TEXT_BYTES + 8, "%s %s", cause->rank_count == 1 ? "Rank" : "Ranks", ranks);
 }
 
-/* @ are the ranks, # is how many others wait; {one|many} by how many ranks there are, <one|many> by how many wait. */
+/* @ are the ranks, # is how many others wait; {one|many} by how many ranks there are, <one|many> by that number. */
 static const char *const sentences[] = {
     [AP_HANG_call_skipped] =
         "@ left out a call that the others of the group made: from there on {it is|they are} one call ahead.",
@@ -50,10 +51,11 @@ static void append(char to[SENTENCE_BYTES], const char *from, size_t bytes)
     (void)snprintf(to + used, SENTENCE_BYTES - used, "%.*s", (int)bytes, from);
 }
 
-static void fill(const char *text, const struct ap_hang_cause *cause, const char *who, char to[SENTENCE_BYTES])
+static void fill(const char *text, const struct ap_hang_cause *cause, uint32_t count, const char *who,
+                 char to[SENTENCE_BYTES])
 {
-    char waiting[16];
-    int waiting_bytes = snprintf(waiting, sizeof(waiting), "%u", (unsigned)cause->waiting_count);
+    char number[16];
+    int number_bytes = snprintf(number, sizeof(number), "%u", (unsigned)count);
     for (const char *at = text; *at;) {
         size_t plain = strcspn(at, "@#{<");
         append(to, at, plain);
@@ -62,36 +64,68 @@ static void fill(const char *text, const struct ap_hang_cause *cause, const char
             append(to, who, strlen(who));
             at++;
         } else if (*at == '#') {
-            append(to, waiting, (size_t)waiting_bytes);
+            append(to, number, (size_t)number_bytes);
             at++;
         } else if (*at) {
             const char *bar = strchr(at, '|'), *end = strpbrk(bar, "}>");
-            bool one = (*at == '{' ? cause->rank_count : cause->waiting_count) == 1;
+            bool one = (*at == '{' ? cause->rank_count : count) == 1;
             append(to, one ? at + 1 : bar + 1, (size_t)(one ? bar - at - 1 : end - bar - 1));
             at = end + 1;
         }
     }
 }
 
-static void say(const struct ap_hang_cause *cause, const char *who, char to[SENTENCE_BYTES])
+/* Of a circle whose odd one groups alike tell, and of sends and receives there is more to say, or less. */
+static const char *sentence_of(const struct ap_hang_cause *cause, bool is_transfer)
 {
-    const char *text = sentences[cause->verdict], *behind = "";
-    bool is_stalled = cause->verdict == AP_HANG_collective_stalled;
+    enum ap_hang_verdict verdict = cause->verdict;
     if (cause->names_all)
-        text = "@ called different things as one collective; there is no majority that tells who is wrong.";
-    else if (cause->verdict == AP_HANG_dump_skew && cause->is_older)
-        text = "@ entered only after {its|their} dump{|s} {was|were} written what had ended on others when theirs were: the "
+        return "@ called different things as one collective; there is no majority that tells who is wrong.";
+    if (verdict == AP_HANG_dump_skew && cause->is_older)
+        return "@ entered only after {its|their} dump{|s} {was|were} written what had ended on others when theirs were: the "
                "job ran between the dumps.";
-    else if (cause->may_run && (is_stalled || cause->verdict == AP_HANG_stuck_outside))
-        behind = " The dump was written soon after the last call: the job may still have run.";
-    else if (is_stalled)
-        behind = " If the job still ran when the dumps were written, it may just be under way.";
+    if (verdict == AP_HANG_group_order && cause->alike == AP_ALIKE_MADE)
+        return "@ {has|have} not made a call that all ranks of groups like this one made, and {waits|wait} elsewhere for "
+               "those that wait here: the call is left out, or comes too late.";
+    if (verdict == AP_HANG_group_order && cause->alike != AP_ALIKE_UNKNOWN)
+        return "@ {waits|wait} here for who waits elsewhere for {it|them}, and no rank of groups like this one has made "
+               "this call: it is one too many, or comes too early.";
+    if (verdict == AP_HANG_stuck_outside && is_transfer)
+        return "@ did not call the sends or receives that others wait with, and {waits|wait} for nobody: {it is|they are} "
+               "outside of the recorded operations.";
+    if (verdict == AP_HANG_dump_missing && !cause->waiting_count)
+        return "@ left no dump, and others wait for a send or receive of {it|theirs}.";
+    if (verdict == AP_HANG_collective_stalled && is_transfer)
+        return "@ are in a send and a receive of each other, and these do not end.";
+    return sentences[verdict];
+}
+
+/* That the job may have run on. */
+static const char *doubt_of(const struct ap_hang_cause *cause, bool is_transfer)
+{
+    enum ap_hang_verdict verdict = cause->verdict;
+    bool is_stalled = verdict == AP_HANG_collective_stalled && !is_transfer;
+    if (cause->names_all)
+        return "";
+    if (cause->may_run && (is_stalled || verdict == AP_HANG_stuck_outside || verdict == AP_HANG_lone_call))
+        return " The dump was written soon after the last call: the job may still have run.";
+    return is_stalled ? " If the job still ran when the dumps were written, it may just be under way." : "";
+}
+
+static void say(const struct ap_hang_report *report, const struct ap_hang_cause *cause, const char *who,
+                char to[SENTENCE_BYTES])
+{
+    const struct ap_flight_entries *entries = &report->findings.flight->entries;
+    bool is_transfer = cause->entry != AP_FLIGHT_NONE && entries->flags[cause->entry] & AP_FLIGHT_IS_P2P;
+    bool is_lone = cause->verdict == AP_HANG_lone_call && cause->group != AP_FLIGHT_NONE;
+    uint32_t count = is_lone ? report->waits.list[cause->group].counts[AP_PLACE_MISSING] : (uint32_t)cause->waiting_count;
+    const char *doubt = doubt_of(cause, is_transfer);
     *to = 0;
-    fill(text, cause, who, to);
-    if (is_stalled && !cause->names_all && cause->may_lack_members)
-        fill(" These dumps do not tell who is in the group: a rank that waits in another one may be missing.", cause, who,
-             to);
-    append(to, behind, strlen(behind));
+    fill(sentence_of(cause, is_transfer), cause, count, who, to);
+    if (cause->verdict == AP_HANG_collective_stalled && !cause->names_all && !is_transfer && cause->may_lack_members)
+        fill(" These dumps do not tell who is in the group: a rank that waits in another one may be missing.", cause, count,
+             who, to);
+    append(to, doubt, strlen(doubt));
 }
 
 static void add_waiting(const struct ap_hang_report *report, const struct ap_hang_cause *cause, struct ap_model *model,
@@ -114,7 +148,7 @@ static void add_cause(const struct ap_hang_report *report, const struct ap_hang_
     ap_add_string(model, to, "confidence", ap_confidence_names[cause->confidence]);
     ap_add_string(model, to, "what", info->what);
     name_ranks(report, cause, who);
-    say(cause, who, text);
+    say(report, cause, who, text);
     ap_add_string(model, to, "sentence", text);
     ap_add_string(model, to, "action", info->action);
     ap_add_known_string(model, to, "ranks", cause->rank_count,
@@ -180,7 +214,7 @@ enum ap_status ap_hang_add_causes(const struct ap_hang_report *report, struct ap
         add_no_verdict(report, model, hang);
     } else {
         name_ranks(report, &causes->list[0], who);
-        say(&causes->list[0], who, text);
+        say(report, &causes->list[0], who, text);
         ap_add_string(model, hang, "verdict", ap_hang_infos[causes->list[0].verdict].id);
         ap_add_string(model, hang, "confidence", ap_confidence_names[causes->list[0].confidence]);
         ap_add_string(model, hang, "sentence", text);

@@ -209,6 +209,11 @@ static void mismatches(void)
            { FOUR, "0/1 all_reduce s 32", 0 }, { FOUR, "0/1 all_reduce s 64", 0 }, { FOUR, "0/1 all_reduce s 64", 0 });
     EXPECT("another type", "nccl", "type_mismatch", "high", "0", 1, { FOUR, "0/1 all_reduce s 64 Half", 0 },
            { FOUR, "0/1 all_reduce s 64", 0 }, { FOUR, "0/1 all_reduce s 64", 0 }, { FOUR, "0/1 all_reduce s 64", 0 });
+    EXPECT("another type, though calls before were of it", "nccl", "type_mismatch", "high", "0", 1,
+           { FOUR, "0/1 all_reduce c 64;0/2 all_reduce s 64", 0 },
+           { FOUR, "0/1 all_reduce c 64;0/2 all_reduce s 64 Half", 0 },
+           { FOUR, "0/1 all_reduce c 64;0/2 all_reduce s 64 Half", 0 },
+           { FOUR, "0/1 all_reduce c 64;0/2 all_reduce s 64 Half", 0 });
     EXPECT("two cannot vote", "nccl", "size_mismatch", "medium", "0-1", 1, { "0=[0, 1]", "0/1 all_reduce s 64", 0 },
            { "0=[0, 1]", "0/1 all_reduce s 32", 0 });
     EXPECT("uneven by nature", "nccl", "collective_stalled", "medium", "0-1", 1, { "0=[0, 1]", "0/1 all_to_all s 64", 0 },
@@ -253,6 +258,28 @@ static void circles_and_stalls(void)
            { NULL, "0/1 all_reduce c;b/1 barrier s", 0 });
     EXPECT("what a later one tells to be done", "nccl", "none", "high", "", 0,
            { "0=[0, 1]", "0/1 all_reduce s;0/2 all_reduce c", 0 }, { "0=[0, 1]", "0/1 all_reduce c;0/2 all_reduce c", 0 });
+}
+
+#define TWO "0=[0, 1, 2, 3];a=[0, 2];b=[1, 3]"
+
+static void odd_ones(void)
+{
+    EXPECT("a call that ranks of groups alike have not made", "nccl", "group_order", "medium", "3", 1,
+           { TWO, "a/1 barrier c;0/1 all_reduce s", 0 }, { TWO, "b/1 barrier c;0/1 all_reduce s", 0 },
+           { TWO, "a/1 barrier c;0/1 all_reduce s", 0 }, { TWO, "b/1 barrier c;b/2 barrier s", 0 });
+    EXPECT("a call that all ranks of groups alike made", "nccl", "group_order", "medium", "1", 1,
+           { TWO, "a/1 barrier c;0/1 all_reduce s", 0 }, { TWO, "0/1 all_reduce s", 0 },
+           { TWO, "a/1 barrier c;0/1 all_reduce s", 0 }, { TWO, "b/1 barrier s", 0 });
+    EXPECT("where these stand at other places themselves, all on the circle are named", "nccl", "group_order", "high",
+           "1, 3", 1, { TWO, "a/1 barrier c;a/2 barrier c;0/1 all_reduce s", 0 },
+           { TWO, "b/1 barrier c;0/1 all_reduce s", 0 }, { TWO, "a/1 barrier c;0/1 all_reduce s", 0 },
+           { TWO, "b/1 barrier c;b/2 barrier s", 0 });
+    EXPECT("alone in a call, and all the others wait for nobody", "nccl", "lone_call", "medium", "1", 1,
+           { FOUR, "0/1 all_reduce c", 0 }, { FOUR, "0/1 all_reduce c;0/2 all_reduce s", 0 },
+           { FOUR, "0/1 all_reduce c", 0 }, { FOUR, "0/1 all_reduce c", 0 });
+    EXPECT("two of four that have not come are outside", "nccl", "stuck_outside", "high", "2-3", 1,
+           { FOUR, "0/1 all_reduce c;0/2 all_reduce s", 0 }, { FOUR, "0/1 all_reduce c;0/2 all_reduce s", 0 },
+           { FOUR, "0/1 all_reduce c", 0 }, { FOUR, "0/1 all_reduce c", 0 });
 }
 
 #define STEADY "0/1 all_reduce c;0/2 all_reduce c;0/3 all_reduce c"
@@ -468,6 +495,7 @@ int main(void)
     absent_ranks();
     mismatches();
     circles_and_stalls();
+    odd_ones();
     a_job_that_runs();
     sends();
     calls_like_each_other();

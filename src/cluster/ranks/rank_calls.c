@@ -51,11 +51,10 @@ static struct ap_str signature_of(const struct ap_trace *trace, uint32_t op)
 /* ---------------------------------------------------------------------------------------------------------- counts */
 
 /* @size: of a copy, else 0. */
-static enum ap_status count_call(struct calls *calls, uint32_t row, struct ap_str signature, uint32_t size,
+static enum ap_status count_call(struct calls *calls, uint32_t row, int64_t dur_ns, struct ap_str signature, uint32_t size,
                                  uint64_t *ret_key, struct ap_error *reterr)
 {
     uint32_t name = calls->trace->events.name[row], number, before = calls->by_name.count;
-    int64_t dur_ns = calls->trace->events.dur_ns[row];
     AP_TRY(ap_pair_map_add(&calls->by_name, name, signature.id ^ size, &number, reterr));
     if (number == before) {
         AP_TRY(AP_RESERVE(calls->gate, calls->list, calls->capacity, (size_t)number + 1, reterr));
@@ -73,7 +72,7 @@ static enum ap_status count_call(struct calls *calls, uint32_t row, struct ap_st
 }
 
 /* By when they were launched: the host's step is the same for all ranks, when the device comes to it is not. */
-static void count_in_step(struct calls *calls, uint32_t row, uint32_t launch, uint64_t key)
+static void count_in_step(struct calls *calls, uint32_t row, uint32_t launch, int64_t dur_ns, uint64_t key)
 {
     const struct ap_trace *trace = calls->trace;
     size_t step = ap_step_at(&calls->facts->steps, trace->events.start_ns[launch == AP_NO_ROW ? row : launch]);
@@ -82,7 +81,7 @@ static void count_in_step(struct calls *calls, uint32_t row, uint32_t launch, ui
         return;
     struct ap_rank_step *to = &calls->to->steps[step];
     to->kernel_count++;
-    to->kernel_ns = ap_add_sat(to->kernel_ns, trace->events.dur_ns[row], &overflowed);
+    to->kernel_ns = ap_add_sat(to->kernel_ns, dur_ns, &overflowed);
     to->work = (int64_t)((uint64_t)to->work + key);
 }
 
@@ -101,9 +100,10 @@ static enum ap_status count_work(struct calls *calls, int64_t device, struct ap_
         int64_t bytes = kernels ? 0 : ap_row_bytes(trace, row->row);
         uint32_t size = bytes > 0 ? (uint32_t)(bytes ^ bytes >> 32) : 0;
         struct ap_str signature = kernels ? signature_of(trace, row->op) : (struct ap_str){ 0 };
-        AP_TRY(count_call(calls, row->row, signature, size, &key, reterr));
+        int64_t dur_ns = trace->events.dur_ns[row->row];
+        AP_TRY(count_call(calls, row->row, dur_ns, signature, size, &key, reterr));
         if (kernels)
-            count_in_step(calls, row->row, row->launch, key);
+            count_in_step(calls, row->row, row->launch, dur_ns, key);
     }
     return AP_OK;
 }
@@ -118,41 +118,53 @@ static unsigned family_of(const char *name)
     return family;
 }
 
-/* Operators do the work, or launch it, beside calls of small ones, as aten::addmm has of aten::expand: those count that
- * call none that calls another. What communicates, loads or copies waits, too. */
-static enum ap_status count_leaves(struct calls *calls, const bool *calls_other, struct ap_error *reterr)
+/* Operators do the work, or launch it, beside the calls of others that they make: what is their own counts, so that no
+ * time counts twice, whoever calls whom. What communicates, loads or copies waits, too. */
+static enum ap_status count_own(struct calls *calls, const int64_t *own_ns, struct ap_error *reterr)
 {
     const struct ap_trace *trace = calls->trace;
     const unsigned waiting[] = { family_of("communication"), family_of("data loading"), family_of("copy, cast and layout") };
     for (uint32_t row = 0; row < trace->events.count; row++) {
         uint64_t key;
-        if (calls_other[row] || !ap_row_is_of(trace, row, 1u << AP_KIND_operator) || trace->events.dur_ns[row] < 0)
+        if (!ap_row_is_of(trace, row, 1u << AP_KIND_operator) || trace->events.dur_ns[row] < 0)
             continue;
         unsigned family = calls->facts->op_families.of_name[trace->events.name[row]];
         if (family == waiting[0] || family == waiting[1] || (calls->to->has_device && family == waiting[2]))
             continue;
-        AP_TRY(count_call(calls, row, signature_of(trace, row), 0, &key, reterr));
+        AP_TRY(count_call(calls, row, own_ns[row], signature_of(trace, row), 0, &key, reterr));
         if (!calls->to->has_device)
-            count_in_step(calls, row, AP_NO_ROW, key);
+            count_in_step(calls, row, AP_NO_ROW, own_ns[row], key);
     }
     return AP_OK;
 }
 
-static enum ap_status count_operators(struct calls *calls, struct ap_error *reterr)
+/* By row: its time without that of the operators that it calls; as the file's digits are rounded, a row may seem to begin
+ * within the one before it. */
+static void find_own(const struct calls *calls, int64_t *own_ns)
 {
     const struct ap_trace *trace = calls->trace;
     const struct ap_host_tree *tree = &calls->facts->tree;
-    bool *calls_other; /* that calls another one itself */
-    AP_TRY(AP_ALLOC_CLEARED(calls->gate, calls_other, trace->events.count, reterr));
+    for (uint32_t row = 0; row < trace->events.count; row++)
+        own_ns[row] = trace->events.dur_ns[row];
     for (uint32_t row = 0; row < trace->events.count && row < tree->count; row++) {
-        if (!ap_row_is_of(trace, row, 1u << AP_KIND_operator) || tree->parent[row] == AP_NO_ROW)
+        if (!ap_row_is_of(trace, row, 1u << AP_KIND_operator) || trace->events.dur_ns[row] < 0)
             continue;
-        uint32_t caller = ap_host_around(tree, trace, tree->parent[row], 1u << AP_KIND_operator);
-        if (caller != AP_NO_ROW)
-            calls_other[caller] = true;
+        uint32_t caller = ap_host_around(tree, trace, row, 1u << AP_KIND_operator);
+        if (caller == AP_NO_ROW)
+            continue;
+        int64_t end_ns = ap_row_end_ns(trace, row), caller_end_ns = ap_row_end_ns(trace, caller);
+        int64_t within_ns = (end_ns < caller_end_ns ? end_ns : caller_end_ns) - trace->events.start_ns[row];
+        own_ns[caller] = own_ns[caller] > within_ns ? own_ns[caller] - within_ns : 0;
     }
-    enum ap_status status = count_leaves(calls, calls_other, reterr);
-    AP_FREE(calls->gate, calls_other, trace->events.count);
+}
+
+static enum ap_status count_operators(struct calls *calls, struct ap_error *reterr)
+{
+    int64_t *own_ns;
+    AP_TRY(AP_ALLOC(calls->gate, own_ns, calls->trace->events.count, reterr));
+    find_own(calls, own_ns);
+    enum ap_status status = count_own(calls, own_ns, reterr);
+    AP_FREE(calls->gate, own_ns, calls->trace->events.count);
     return status;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * trace_closures.c - an optimizer that is handed a closure (Lightning's loop, LBFGS) calls the whole training step within its
- * own: what its row has to the end of the last layer, node of the backward pass, clearing or clipping of gradients is not the
- * optimizer's. The row then begins there, so that all who read it find the update alone. */
+ * trace_closures.c - an optimizer that is handed a closure (Lightning's loop, LBFGS) calls the whole training step within
+ * its own: what its row has to the end of the last layer, node of the backward pass, clearing or clipping of gradients is
+ * not the optimizer's. The row then begins there, so that all who read it find the update alone. */
 #include "name_pattern.h"
 #include "sort.h"
 #include "trace_internal.h"

@@ -1002,7 +1002,7 @@ class Mixture(nn.Module):
 
 
 def experts_on_all(planted):
-    """Each expert of a mixture runs on all rows, and what was not chosen is multiplied by zero; the twin hands it its own."""
+    """Each expert of a mixture runs on all rows, and what was not chosen counts zero; the twin hands it its own."""
     model = nn.Sequential(Mixture(128, planted), Mixture(128, planted), nn.Linear(128, CLASSES))
     batch = rows(512, 128)
     return training(model, lambda: functional.cross_entropy(model(batch[0]), batch[1]))
@@ -1050,7 +1050,7 @@ def norms_in_closure(planted):
 
 
 def reference_with_gradients(planted):
-    """The copy of the model that answers are compared with runs with gradients, which nothing clears; the twin has no_grad."""
+    """The copy of the model that answers are compared with runs with gradients that nothing clears; the twin has no_grad."""
     model, batch = mlp(64, 256, 256, 256, CLASSES), rows(512, 64)
     reference = copy.deepcopy(model)
 

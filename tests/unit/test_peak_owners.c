@@ -722,6 +722,7 @@ static void a_spike_stands_above_the_usual(void)
     const struct ap_value *spike = at(&bench, "memory.spike");
     is_int(number(spike, "usual_peak_bytes"), 1000, "what a usual period needs");
     is_int(number(spike, "above_usual_bytes"), 9000, "what one of them needs above that");
+    is_int(number(spike, "unfilled_bytes"), ROOM - 1000, "what none of the others fills");
     end(&bench);
 }
 

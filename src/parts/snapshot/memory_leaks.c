@@ -228,6 +228,18 @@ static enum ap_status put_growth(struct ap_snapshot_part *pass, struct ap_value 
 
 /* ------------------------------------------------------------------------------------------------------------ a spike */
 
+/* Of one device: what no usual period fills. */
+static void put_unfilled(struct ap_snapshot_part *pass, struct ap_value *to, bool known, int64_t usual_bytes)
+{
+    const struct ap_snapshot *snapshot = pass->snapshot;
+    int64_t reserved_bytes = 0;
+    known = known && pass->replay->device_count == 1 && snapshot->has & AP_SNAPSHOT_HAS_SEGMENTS;
+    for (uint32_t i = 0; i < snapshot->segment_count; i++)
+        reserved_bytes = ap_add_sat(reserved_bytes, snapshot->segments[i].total_bytes, &pass->overflowed);
+    int64_t bytes = ap_subtract_sat(reserved_bytes, usual_bytes, &pass->overflowed);
+    ap_put_bytes(pass, to, "unfilled_bytes", known, bytes > 0 ? bytes : 0);
+}
+
 /* What most periods need at most, and how far the peak of the whole history stands above it. */
 static void put_spike(struct ap_snapshot_part *pass, struct ap_value *memory, const struct found *found)
 {
@@ -248,6 +260,7 @@ static void put_spike(struct ap_snapshot_part *pass, struct ap_value *memory, co
     ap_put_bytes(pass, to, "usual_peak_bytes", known, usual_bytes);
     ap_put_bytes(pass, to, "above_usual_bytes", known, above_bytes);
     ap_add_quotient(pass->model, to, "above_usual_ratio", (double)above_bytes, known ? (double)peak_bytes : 0);
+    put_unfilled(pass, to, known, usual_bytes);
 }
 
 enum ap_status ap_memory_put_leaks(struct ap_snapshot_part *pass, struct ap_value *memory, struct ap_error *reterr)

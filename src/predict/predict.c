@@ -208,7 +208,7 @@ static enum ap_status compare(const struct ap_predictor *predictor, const struct
 {
     int64_t window_ns = per_batch_ns(edit, changed->window_ns);
     to->saves_ns = of_whole_ns(predictor, predictor->unchanged.window_ns - window_ns);
-    if (predictor->steady_count) {
+    if (predictor->steady_count && !ap_split_leaves_out(&predictor->facts->split)) {
         AP_TRY(sum_steps(predictor, edit, changed, to, reterr));
         int64_t steps_save_ns = of_whole_ns(predictor, to->steps_save_ns);
         if (steps_save_ns > to->saves_ns) /* rows of other threads may end the window, and stay where they are */

@@ -547,6 +547,25 @@ static void verdict_is(struct run *run, const char *bound, int64_t dur)
     end(run);
 }
 
+static void long_python_between_launches_is_a_pause(void)
+{
+    struct run run;
+    begin(&run);
+    gpu(&run, "sgemm", KERNEL, 0, 10, 0);
+    for (int64_t i = 0; i < 3; i++) {
+        host(&run, "1", i == 1 ? "env.py(9): step" : "log.py(3): write", PYTHON, 10 + i * 1000, i == 2 ? 80 : 980);
+        call(&run, "1", "cudaLaunchKernel", 990 + i * 1000, 0, i == 0 ? 5 : i == 1 ? 6 : 7);
+        gpu(&run, "sgemm", KERNEL, 990 + i * 1000, 20, i == 0 ? 5 : i == 1 ? 6 : 7);
+    }
+    report(&run);
+    is_int(ap_value_integer(at(&run, "idle.python_pauses.count"), -1), 2, "two gaps have half a millisecond of Python");
+    is_int(time_at(&run, "idle.python_pauses.dur_us"), 1960, "which take so long");
+    is_int(ap_value_integer(at(&run, "idle.unrecorded_pauses.count"), -1), 1, "in one hardly anything is recorded");
+    is_int(time_of(nth(at(&run, "idle.paused_in"), 0), "dur_us"), 980, "each function has its time");
+    is_u64(ap_value_count(at(&run, "idle.paused_in")), 2, "there are two");
+    end(&run);
+}
+
 static void memory_taken_in_each_step_is_no_start_up(void)
 {
     struct run run;
@@ -554,8 +573,8 @@ static void memory_taken_in_each_step_is_no_start_up(void)
     for (int64_t i = 0; i < 2; i++) {
         host(&run, "1", i ? "ProfilerStep#5" : "ProfilerStep#4", ANNOTATION, i * 100, 100);
         host(&run, "1", "cudaMalloc", RUNTIME, i * 100 + 20, 60);
-        call(&run, "1", "cudaLaunchKernel", i * 100 + 80, 0, 5 + i);
-        gpu(&run, "sgemm", KERNEL, i * 100 + 80, 40, 5 + i);
+        call(&run, "1", "cudaLaunchKernel", i * 100 + 80, 0, i ? 6 : 5);
+        gpu(&run, "sgemm", KERNEL, i * 100 + 80, 40, i ? 6 : 5);
     }
     verdict_is(&run, "sync-bound", 120);
 }
@@ -756,6 +775,7 @@ int main(void)
     the_host_alone();
     each_bound_has_its_name();
     memory_taken_in_each_step_is_no_start_up();
+    long_python_between_launches_is_a_pause();
     a_cut_trace_weakens_its_verdict();
     compute_leads_where_no_wait_is_large();
     symptoms_are_checks_with_names();

@@ -20,11 +20,15 @@ int64_t ap_split_idle_ns(const struct ap_split_part *part)
     return idle_ns;
 }
 
+bool ap_split_leaves_out(const struct ap_split *split)
+{
+    return split->between_ns > split->steady.dur_ns / LITTLE_BETWEEN;
+}
+
 const struct ap_split_part *ap_split_judged(const struct ap_split *split)
 {
     /* Steps of a host that runs far ahead, and few steps in a long recording, say less than the whole window. */
-    bool says_all = split->steady_count && split->steady.dur_ns >= split->window.dur_ns / 2 &&
-                    split->between_ns <= split->steady.dur_ns / LITTLE_BETWEEN;
+    bool says_all = split->steady_count && split->steady.dur_ns >= split->window.dur_ns / 2 && !ap_split_leaves_out(split);
     return says_all ? &split->steady : &split->window;
 }
 

@@ -84,6 +84,8 @@ AP_MUST_CHECK enum ap_status ap_split_init(struct ap_split *split, const struct 
                                            struct ap_error *reterr);
 void ap_split_release(struct ap_split *split);
 
+/** Much of the time lies between the steady steps: they are not all that the loop does. */
+bool ap_split_leaves_out(const struct ap_split *split);
 /** What verdict and rules go by: the steady steps, where they are at least half of the window and follow one another without
  *  much time between them, else the window. */
 const struct ap_split_part *ap_split_judged(const struct ap_split *split);

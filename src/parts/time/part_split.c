@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "part.h"
+#include "sort.h"
 
 #include "poison.h"
 
@@ -161,6 +162,12 @@ static void add_gap(struct ap_part_context *context, const struct ap_gap_detail 
  * in one gap it does something else there than to launch, and cheaper launches would not help. */
 #define PAUSE_NS 500000
 
+static bool is_pause(const struct ap_split *split, const struct ap_gap_detail *gap, enum ap_idle_cause cause)
+{
+    return gap->cause_ns[cause] >= PAUSE_NS && ap_split_top_cause(gap->cause_ns) == cause &&
+           gap->start_ns >= split->start_ns && gap->end_ns <= split->end_ns;
+}
+
 static void add_pauses(const struct ap_split *split, enum ap_idle_cause cause, const char *path, struct ap_model *model,
                        struct ap_value *idle)
 {
@@ -179,12 +186,89 @@ static void add_pauses(const struct ap_split *split, enum ap_idle_cause cause, c
     ap_model_keep_time(model, path, &time);
 }
 
-static void add_idle(struct ap_part_context *context, struct ap_model *model, struct ap_value *root)
+/* What the host was in longest in each pause, by name. */
+struct paused {
+    uint32_t name;
+    int64_t count, dur_ns;
+};
+
+static inline bool is_named_before(const void *context, uint32_t a, uint32_t b)
+{
+    const struct paused *paused = context;
+    AP_SMALLER_FIRST(paused[a].name, paused[b].name);
+    return a < b;
+}
+
+static bool is_longer(const void *context, uint32_t a, uint32_t b)
+{
+    const struct paused *paused = context;
+    AP_LARGER_FIRST(paused[a].dur_ns, paused[b].dur_ns);
+    return a < b;
+}
+
+/* One for each pause; then those of one name are summed up in the first of them. */
+static enum ap_status name_pauses(const struct ap_part_context *context, struct paused *paused, size_t *ret_count,
+                                  struct ap_error *reterr)
+{
+    const struct ap_split *split = &context->facts->split;
+    uint32_t *order, count = 0, kept = 0;
+    AP_TRY(AP_ALLOC(context->gate, order, split->detail_count + 1, reterr));
+    for (size_t i = 0; i < split->detail_count; i++) {
+        const struct ap_gap_detail *gap = &split->details[i];
+        if (!is_pause(split, gap, AP_IDLE_host_python) || gap->host_row[AP_IDLE_host_python] == AP_NO_ROW)
+            continue;
+        order[count] = count;
+        int64_t host_ns = gap->host_row_ns[AP_IDLE_host_python], cause_ns = gap->cause_ns[AP_IDLE_host_python];
+        paused[count++] = (struct paused){ ap_row_name_id(context->trace, gap->host_row[AP_IDLE_host_python]), 1,
+                                           host_ns < cause_ns ? host_ns : cause_ns };
+    }
+    enum ap_status status = ap_sort_list(context->gate, order, count, is_named_before, paused, reterr);
+    for (uint32_t i = 0, first = 0; i < count && status == AP_OK; i++) {
+        first = i && paused[order[i]].name == paused[order[first]].name ? first : i;
+        if (first == i)
+            continue;
+        paused[order[first]].count++;
+        paused[order[first]].dur_ns += paused[order[i]].dur_ns;
+        paused[order[i]].count = 0;
+    }
+    for (uint32_t i = 0; i < count; i++)
+        if (paused[i].count)
+            paused[kept++] = paused[i];
+    AP_FREE(context->gate, order, split->detail_count + 1);
+    *ret_count = kept;
+    return status;
+}
+
+static enum ap_status add_paused_in(struct ap_part_context *context, struct ap_model *model, struct ap_value *idle,
+                                    struct ap_error *reterr)
+{
+    struct ap_value *list = ap_add_list(model, idle, "paused_in");
+    size_t all = context->facts->split.detail_count + 1, count = 0, shown = 0;
+    struct paused *paused;
+    uint32_t *order = NULL;
+    AP_TRY(AP_ALLOC(context->gate, paused, all, reterr));
+    enum ap_status status = name_pauses(context, paused, &count, reterr);
+    AP_AND_THEN(status, ap_top_indices(context->gate, (uint32_t)count, (size_t)context->options->top_n, is_longer, paused,
+                                       &order, &shown, reterr));
+    for (size_t i = 0; i < shown && status == AP_OK; i++) {
+        struct ap_value *row = ap_add_object(model, list, NULL);
+        ap_add_name(context->trace, model, row, "name", paused[order[i]].name);
+        ap_add_count(model, row, "count", paused[order[i]].count);
+        ap_add_time(model, row, "dur_us", paused[order[i]].dur_ns);
+    }
+    if (status == AP_OK)
+        AP_FREE(context->gate, order, shown);
+    AP_FREE(context->gate, paused, all);
+    return status;
+}
+
+static enum ap_status add_idle(struct ap_part_context *context, struct ap_model *model, struct ap_value *root,
+                               struct ap_error *reterr)
 {
     const struct ap_split *split = &context->facts->split;
     if (!split->has_gpu) {
         ap_add_null(model, root, "idle");
-        return;
+        return AP_OK;
     }
     struct ap_value *idle = ap_add_object(model, root, "idle");
     ap_add_count(model, idle, "gap_count", (int64_t)split->gap_sums[AP_GAPS_ALL].count);
@@ -194,23 +278,23 @@ static void add_idle(struct ap_part_context *context, struct ap_model *model, st
     add_gap_sum(split, &split->gap_sums[AP_GAPS_OVER_100_US], "over_100us", model, idle);
     add_gap_sum(split, &split->gap_sums[AP_GAPS_OVER_1_MS], "over_1ms", model, idle);
     add_pauses(split, AP_IDLE_host_python, "idle.python_pauses", model, idle);
+    AP_TRY(add_paused_in(context, model, idle, reterr));
     add_pauses(split, AP_IDLE_untraced, "idle.unrecorded_pauses", model, idle);
     struct ap_value *list = ap_add_list(model, idle, "gaps");
     uint64_t limit = context->options->top_n ? context->options->top_n : split->detail_count;
     for (size_t i = 0; i < split->detail_count && i < limit && gap_ns(&split->details[i]) >= LISTED_GAP_NS; i++)
         add_gap(context, &split->details[i], model, list);
+    return AP_OK;
 }
 
 enum ap_status ap_part_split(struct ap_part_context *context, struct ap_model *model, struct ap_value *root,
                              struct ap_error *reterr)
 {
-    (void)reterr;
     if (!ap_split_judged(&context->facts->split)->dur_ns) {
         ap_add_null(model, root, "split");
         ap_add_null(model, root, "idle");
         return AP_OK;
     }
     add_split(context, model, root);
-    add_idle(context, model, root);
-    return AP_OK;
+    return add_idle(context, model, root, reterr);
 }

@@ -99,11 +99,12 @@ static const struct ap_value *replayed_for(struct doc *doc, const struct ap_valu
 
 static const char *told_before(struct doc *doc, const struct ap_value *prediction)
 {
-    double before = 0, mean = 0;
-    if (!ap_value_integer(ap_doc_at(doc, "steps.count"), 0))
+    double before = 0, mean = 0, all = 0;
+    bool is_window = ap_value_number(ap_value_member(prediction, "before_us"), &before) &&
+                     ap_value_number(ap_doc_at(doc, "steps.steady.total_us"), &all) && before > all;
+    if (is_window || !ap_value_integer(ap_doc_at(doc, "steps.count"), 0))
         return "**Predicted:** the window of {r before_us}";
-    bool late = ap_value_number(ap_value_member(prediction, "before_us"), &before) &&
-                ap_value_number(ap_doc_at(doc, "steps.steady.mean_us"), &mean) && before > LATE_RATIO * mean;
+    bool late = ap_value_number(ap_doc_at(doc, "steps.steady.mean_us"), &mean) && before > LATE_RATIO * mean;
     return late ? "**Predicted:** a step of {r before_us} (until all that it launched is done)"
                 : "**Predicted:** a step of {r before_us}";
 }

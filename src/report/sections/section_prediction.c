@@ -28,11 +28,11 @@ static void write_together(struct doc *doc)
 {
     if (ap_doc_known(doc, "prediction.what_if_together"))
         ap_doc_paragraph(doc, ap_doc_at(doc, "prediction.what_if_together"),
-                         "All that was asked for together: {r before_us} to {r after_us} a step "
+                         "All that was asked for together: {r before_us} to {r after_us} "
                          "({r after_low_us} to {r after_high_us}).");
     if (ap_doc_known(doc, "prediction.findings_together"))
         ap_doc_paragraph(doc, ap_doc_at(doc, "prediction.findings_together"),
-                         "The first findings together, three at most: {r before_us} to {r after_us} a step "
+                         "The first findings together, three at most: {r before_us} to {r after_us} "
                          "({r after_low_us} to {r after_high_us}). Savings do not add up.");
 }
 
@@ -53,7 +53,7 @@ static void write_limits(struct doc *doc)
 static const struct doc_part parts[] = {
     { .only_if = "prediction.replay.why_not", .says = "Nothing is predicted: {p prediction.replay.why_not}." },
     SAYS("The recorded window as a graph of work and of what it waits for, replayed with one thing changed. A step lasts "
-         "until all is done that it launched; without steps the window takes its place."),
+         "until all is done that it launched; without steps, or where they leave time out, the window takes its place."),
     FIGURES(NULL, figures),
     CALL(write_limits),
     ROWS("What was asked for", .path = "prediction.what_if", COLUMNS(NAME("change", "Change"), PREDICTED)),

@@ -185,7 +185,7 @@ static enum ap_status name_odd(struct search *search, uint32_t group, enum ap_al
     const struct ap_flight_group *it = &groups->groups[group];
     uint32_t first_rank = cause->first_rank;
     search->to->rank_count = first_rank;
-    *cause = cause_in_group(search, AP_HANG_group_order, AP_HANG_MEDIUM, group);
+    *cause = cause_in_group(search, AP_HANG_group_order, AP_CONFIDENCE_medium, group);
     cause->alike = (uint8_t)alike;
     for (uint32_t i = it->first_member; i < it->first_member + it->member_count; i++)
         if (search->findings->waits->places[i] == (alike == AP_ALIKE_MADE ? AP_PLACE_MISSING : AP_PLACE_PENDING))
@@ -361,7 +361,7 @@ static enum ap_status add_lone(struct search *search, uint32_t group, struct ap_
 {
     const struct ap_flight_groups *groups = search->findings->groups;
     const struct ap_flight_group *it = &groups->groups[group];
-    struct ap_hang_cause cause = cause_in_group(search, AP_HANG_lone_call, AP_HANG_MEDIUM, group);
+    struct ap_hang_cause cause = cause_in_group(search, AP_HANG_lone_call, AP_CONFIDENCE_medium, group);
     for (uint32_t i = it->first_member; i < it->first_member + it->member_count; i++) {
         uint32_t dump = groups->members[i].dump;
         if (search->findings->waits->places[i] == AP_PLACE_PENDING) {

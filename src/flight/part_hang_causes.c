@@ -78,7 +78,7 @@ static void fill(const char *text, const struct ap_hang_cause *cause, uint32_t c
 /* Of a circle whose odd one groups alike tell, and of sends and receives there is more to say, or less. */
 static const char *sentence_of(const struct ap_hang_cause *cause, bool is_transfer)
 {
-    enum ap_hang_verdict verdict = cause->verdict;
+    enum ap_hang verdict = cause->verdict;
     if (cause->names_all)
         return "@ called different things as one collective; there is no majority that tells who is wrong.";
     if (verdict == AP_HANG_dump_skew && cause->is_older)
@@ -103,7 +103,7 @@ static const char *sentence_of(const struct ap_hang_cause *cause, bool is_transf
 /* That the job may have run on. */
 static const char *doubt_of(const struct ap_hang_cause *cause, bool is_transfer)
 {
-    enum ap_hang_verdict verdict = cause->verdict;
+    enum ap_hang verdict = cause->verdict;
     bool is_stalled = verdict == AP_HANG_collective_stalled && !is_transfer;
     if (cause->names_all)
         return "";

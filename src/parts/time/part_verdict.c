@@ -194,7 +194,7 @@ static void add_sentence(const struct ap_part_context *context, const struct ap_
         meaning = "the device computes for most of the time";
     if (bound == BOUND_communication && judged->class_ns[AP_SPLIT_communication] == part_ns[bound])
         meaning = "collectives run while nothing computes";
-    if (bound == BOUND_synchronization && judged == &split->steady && split->recurring_allocation_ns > part_ns[bound] / 2)
+    if (bound == BOUND_synchronization && judged->recurring_allocation_ns > part_ns[bound] / 2)
         meaning = "the device has nothing to do while the host takes memory from the driver or gives it back";
     if (bound == BOUND_gpu && memory_bound)
         meaning = "the device computes nearly all of the time, mostly in kernels that move memory";

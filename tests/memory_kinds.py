@@ -415,7 +415,8 @@ def judge(tap, name, device, books, unknown_share):
                      for key in sorted(set(rows) | set(books)) if rows.get(key) or books.get(key))
     tap.same(sum(rows.values()), whole, f"{name}: the categories add up to all of it")
     tap.same(whole, sum(books.values()), f"{name}: which is the peak of the books")
-    tap.ok(sum(rows[name] for name in OPEN) <= unknown_share * whole, f"{name}: at most {unknown_share:.1%} are left open", said)
+    tap.ok(sum(rows[name] for name in OPEN) <= unknown_share * whole,
+           f"{name}: at most {unknown_share:.1%} are left open", said)
     tap.ok(wrong_bytes(rows, books) <= WRONG_SHARE * whole, f"{name}: nothing is named as what it is not", said)
 
 

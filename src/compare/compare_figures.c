@@ -5,6 +5,23 @@
 
 #include "poison.h"
 
+const char *ap_change_name(enum ap_change change)
+{
+    static const char *const names[] = {
+        "no change", "worse", "better", "changed", "differs", "too few values", "not known on one side"
+    };
+    return names[change];
+}
+
+enum ap_change ap_change_of(double delta, enum ap_better better)
+{
+    if (delta == 0)
+        return AP_CHANGE_none;
+    if (better == AP_BETTER_neither)
+        return AP_CHANGE_other;
+    return (delta < 0) == (better == AP_BETTER_lower) ? AP_CHANGE_better : AP_CHANGE_worse;
+}
+
 static double number_of(const struct ap_value *value)
 {
     double number = 0;

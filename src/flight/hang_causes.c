@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "hang_alike.h"
+#include "hang_search.h"
 
 #include "sort.h"
 
@@ -11,25 +11,14 @@ const struct ap_hang_info ap_hang_infos[AP_HANG_COUNT_] = {
 #undef AP_HANG
 };
 
-struct search {
-    const struct ap_flight_findings *findings;
-    struct ap_hang_causes *to;
-    uint32_t *first_sends; /* by dump: its first send or receive that is pending */
-    uint8_t *taken;        /* by dump: told already as the one that others wait for */
-    uint8_t *mixed;        /* by circle: groups are on it */
-    uint32_t *groups;      /* those that wait: what others follow from first */
-    uint32_t group_count;
-    uint32_t comparisons; /* of groups on circles with others that are still made: they are many only in odd input */
-};
-
 enum { COMPARISONS = 64, LONE_PART = 3 };
 
-static const struct ap_flight_wait *wait_of(const struct search *search, uint32_t group)
+const struct ap_flight_wait *ap_hang_wait_of(const struct ap_hang_search *search, uint32_t group)
 {
     return &search->findings->waits->list[group];
 }
 
-static bool is_gloo(const struct search *search, uint32_t entry)
+static bool is_gloo(const struct ap_hang_search *search, uint32_t entry)
 {
     const struct ap_flight *flight = search->findings->flight;
     return entry != AP_FLIGHT_NONE && ap_text_is(ap_flight_text(flight, flight->entries.library[entry]), "gloo");
@@ -37,7 +26,8 @@ static bool is_gloo(const struct search *search, uint32_t entry)
 
 /* --------------------------------------------------------------------------------------------------------- building */
 
-static struct ap_hang_cause cause_of(const struct search *search, enum ap_hang verdict, enum ap_confidence confidence)
+struct ap_hang_cause ap_hang_cause_of(const struct ap_hang_search *search, enum ap_hang verdict,
+                                      enum ap_confidence confidence)
 {
     return (struct ap_hang_cause){ .verdict = verdict,
                                    .confidence = confidence,
@@ -49,11 +39,11 @@ static struct ap_hang_cause cause_of(const struct search *search, enum ap_hang v
 }
 
 /* About the collective that a group waits in. */
-static struct ap_hang_cause cause_in_group(const struct search *search, enum ap_hang verdict, enum ap_confidence confidence,
-                                           uint32_t group)
+struct ap_hang_cause ap_hang_cause_in_group(const struct ap_hang_search *search, enum ap_hang verdict,
+                                            enum ap_confidence confidence, uint32_t group)
 {
-    const struct ap_flight_wait *wait = wait_of(search, group);
-    struct ap_hang_cause cause = cause_of(search, verdict, wait->is_assumed ? AP_CONFIDENCE_low : confidence);
+    const struct ap_flight_wait *wait = ap_hang_wait_of(search, group);
+    struct ap_hang_cause cause = ap_hang_cause_of(search, verdict, wait->is_assumed ? AP_CONFIDENCE_low : confidence);
     cause.group = group;
     cause.sequence = wait->sequence;
     cause.entry = wait->entry;
@@ -61,7 +51,7 @@ static struct ap_hang_cause cause_in_group(const struct search *search, enum ap_
     return cause;
 }
 
-static enum ap_status add_rank(struct search *search, uint32_t rank, struct ap_error *reterr)
+enum ap_status ap_hang_add_rank(struct ap_hang_search *search, uint32_t rank, struct ap_error *reterr)
 {
     struct ap_hang_causes *to = search->to;
     AP_TRY_ADD(to->gate, to->ranks, to->rank_count, to->rank_capacity, reterr, rank);
@@ -76,7 +66,7 @@ static int by_number(const void *left, const void *right)
 }
 
 /* With the ranks that were added since. */
-static enum ap_status add_cause(struct search *search, struct ap_hang_cause cause, struct ap_error *reterr)
+enum ap_status ap_hang_add_cause(struct ap_hang_search *search, struct ap_hang_cause cause, struct ap_error *reterr)
 {
     struct ap_hang_causes *to = search->to;
     uint32_t kept = cause.first_rank;
@@ -107,14 +97,14 @@ static enum ap_hang verdict_of(enum ap_mismatch_kind kind)
     return AP_HANG_desync;
 }
 
-static enum ap_status add_mismatches(struct search *search, struct ap_error *reterr)
+static enum ap_status add_mismatches(struct ap_hang_search *search, struct ap_error *reterr)
 {
     const struct ap_flight_mismatches *mismatches = search->findings->mismatches;
     const struct ap_flight *flight = search->findings->flight;
     for (uint32_t i = 0; i < mismatches->count; i++) {
         const struct ap_flight_mismatch *mismatch = &mismatches->list[i];
-        struct ap_hang_cause cause =
-            cause_of(search, verdict_of(mismatch->kind), mismatch->is_decided ? AP_CONFIDENCE_high : AP_CONFIDENCE_medium);
+        struct ap_hang_cause cause = ap_hang_cause_of(search, verdict_of(mismatch->kind),
+                                                      mismatch->is_decided ? AP_CONFIDENCE_high : AP_CONFIDENCE_medium);
         cause.group = mismatch->group;
         cause.sequence = mismatch->sequence;
         cause.entry = mismatch->usual_entry;
@@ -122,124 +112,17 @@ static enum ap_status add_mismatches(struct search *search, struct ap_error *ret
         cause.names_all = !mismatch->is_decided;
         cause.waiting_count = mismatch->slot_count;
         for (uint32_t k = 0; k < mismatch->odd_count; k++)
-            AP_TRY(add_rank(search, flight->dumps[mismatches->odd[mismatch->first_odd + k]].rank, reterr));
-        AP_TRY(add_cause(search, cause, reterr));
+            AP_TRY(ap_hang_add_rank(search, flight->dumps[mismatches->odd[mismatch->first_odd + k]].rank, reterr));
+        AP_TRY(ap_hang_add_cause(search, cause, reterr));
     }
     return AP_OK;
-}
-
-/* ---------------------------------------------------------------------------------------------------------- circles */
-
-struct in_circle {
-    uint32_t circle, group, rank; /* one of the two is AP_FLIGHT_NONE */
-};
-
-static int by_circle(const void *left, const void *right)
-{
-    const struct in_circle *a = left, *b = right;
-    AP_BY_SMALLER(a->circle, b->circle);
-    AP_BY_SMALLER(a->group, b->group);
-    AP_BY_SMALLER(a->rank, b->rank);
-    return 0;
-}
-
-static uint32_t list_circles(const struct search *search, struct in_circle *list)
-{
-    const struct ap_flight_waits *waits = search->findings->waits;
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < search->findings->groups->group_count; i++)
-        if (waits->list[i].circle != AP_FLIGHT_NONE)
-            list[count++] = (struct in_circle){ waits->list[i].circle, i, AP_FLIGHT_NONE };
-    for (uint32_t i = 0; i < search->findings->flight->dump_count; i++)
-        if (waits->ranks[i].circle != AP_FLIGHT_NONE)
-            list[count++] =
-                (struct in_circle){ waits->ranks[i].circle, AP_FLIGHT_NONE, search->findings->flight->dumps[i].rank };
-    ap_sort(list, count, sizeof(list[0]), by_circle);
-    return count;
-}
-
-/* The only group on the circle of which groups alike tell who is odd; AP_FLIGHT_NONE = none does. */
-static uint32_t find_odd_group(struct search *search, const struct in_circle *list, uint32_t count, enum ap_alike *ret_alike)
-{
-    uint32_t found = AP_FLIGHT_NONE;
-    for (uint32_t i = 0; i < count && list[i].group != AP_FLIGHT_NONE; i++) {
-        if (!search->comparisons)
-            return AP_FLIGHT_NONE;
-        search->comparisons--;
-        enum ap_alike alike = ap_hang_alike(search->findings, list[i].group);
-        if (alike == AP_ALIKE_UNKNOWN)
-            continue;
-        if (found != AP_FLIGHT_NONE)
-            return AP_FLIGHT_NONE;
-        found = list[i].group;
-        *ret_alike = alike;
-    }
-    return found;
-}
-
-/* In place of all that are on the circle. */
-static enum ap_status name_odd(struct search *search, uint32_t group, enum ap_alike alike, struct ap_hang_cause *cause,
-                               struct ap_error *reterr)
-{
-    const struct ap_flight_groups *groups = search->findings->groups;
-    const struct ap_flight_group *it = &groups->groups[group];
-    uint32_t first_rank = cause->first_rank;
-    search->to->rank_count = first_rank;
-    *cause = cause_in_group(search, AP_HANG_group_order, AP_CONFIDENCE_medium, group);
-    cause->alike = (uint8_t)alike;
-    for (uint32_t i = it->first_member; i < it->first_member + it->member_count; i++)
-        if (search->findings->waits->places[i] == (alike == AP_ALIKE_MADE ? AP_PLACE_MISSING : AP_PLACE_PENDING))
-            AP_TRY(add_rank(search, groups->members[i].rank, reterr));
-    return AP_OK;
-}
-
-static enum ap_status add_circle(struct search *search, const struct in_circle *list, uint32_t count,
-                                 struct ap_error *reterr)
-{
-    enum ap_alike alike = AP_ALIKE_UNKNOWN;
-    struct ap_hang_cause cause = list[0].group == AP_FLIGHT_NONE
-                                     ? cause_of(search, AP_HANG_group_order, AP_CONFIDENCE_high)
-                                     : cause_in_group(search, AP_HANG_group_order, AP_CONFIDENCE_high, list[0].group);
-    bool told = false;
-    for (uint32_t i = 0; i < count; i++) {
-        if (list[i].rank != AP_FLIGHT_NONE) {
-            AP_TRY(add_rank(search, list[i].rank, reterr));
-            told = told || search->taken[ap_flight_dump_of_rank(search->findings->flight, list[i].rank)];
-        } else
-            told = told || ap_flight_mismatch_of(search->findings->mismatches, list[i].group);
-    }
-    uint32_t odd = told ? AP_FLIGHT_NONE : find_odd_group(search, list, count, &alike);
-    if (odd != AP_FLIGHT_NONE)
-        AP_TRY(name_odd(search, odd, alike, &cause, reterr));
-    if (!told)
-        return add_cause(search, cause, reterr);
-    search->to->rank_count = cause.first_rank; /* what is told already is the reason for it */
-    return AP_OK;
-}
-
-static enum ap_status add_circles(struct search *search, struct ap_error *reterr)
-{
-    size_t room = (size_t)search->findings->groups->group_count + search->findings->flight->dump_count + 1;
-    struct in_circle *list;
-    enum ap_status status = AP_OK;
-    if (!search->findings->waits->circle_count)
-        return AP_OK;
-    AP_TRY(AP_ALLOC(search->to->gate, list, room, reterr));
-    uint32_t count = list_circles(search, list);
-    for (uint32_t start = 0, end; start < count && status == AP_OK; start = end) {
-        for (end = start; end < count && list[end].circle == list[start].circle;)
-            end++;
-        status = add_circle(search, list + start, end - start, reterr);
-    }
-    AP_FREE(search->to->gate, list, room);
-    return status;
 }
 
 /* ------------------------------------------------------------------------------------------------------------ roots */
 
 /* A rank that one peer alone waits for did not call what that one waits with; it may wait in another transfer, for which the
  * peer is missing. One that more wait for is stuck somewhere; where groups are on the circle too, the order is wrong. */
-static bool lacks_a_call(const struct search *search, const struct ap_flight_pair *pair, const uint8_t *peers)
+static bool lacks_a_call(const struct ap_hang_search *search, const struct ap_flight_pair *pair, const uint8_t *peers)
 {
     uint32_t dump = ap_flight_pair_awaited(pair)->dump;
     const struct ap_flight_rank_wait *awaited = &search->findings->waits->ranks[dump];
@@ -250,25 +133,25 @@ static bool lacks_a_call(const struct search *search, const struct ap_flight_pai
 }
 
 /* About the rank that is waited for; of a transfer that both entered, both. */
-static enum ap_status add_pair(struct search *search, const struct ap_flight_pair *pair, enum ap_hang verdict,
+static enum ap_status add_pair(struct ap_hang_search *search, const struct ap_flight_pair *pair, enum ap_hang verdict,
                                struct ap_error *reterr)
 {
     const struct ap_flight_side *awaited = ap_flight_pair_awaited(pair), *waiter = ap_flight_pair_waiter(pair);
     const struct ap_flight_dump *dumps = search->findings->flight->dumps;
-    struct ap_hang_cause cause = cause_of(search, verdict, AP_CONFIDENCE_medium);
+    struct ap_hang_cause cause = ap_hang_cause_of(search, verdict, AP_CONFIDENCE_medium);
     cause.group = pair->group;
     cause.entry = waiter->first_open;
     cause.sequence = search->findings->flight->entries.sequence[cause.entry];
     cause.waiting_count = 1;
     if (pair->kind == AP_PAIR_INSIDE)
-        AP_TRY(add_rank(search, dumps[waiter->dump].rank, reterr));
+        AP_TRY(ap_hang_add_rank(search, dumps[waiter->dump].rank, reterr));
     search->taken[awaited->dump] = 1;
-    AP_TRY(add_rank(search, dumps[awaited->dump].rank, reterr));
-    return add_cause(search, cause, reterr);
+    AP_TRY(ap_hang_add_rank(search, dumps[awaited->dump].rank, reterr));
+    return ap_hang_add_cause(search, cause, reterr);
 }
 
 /* How many wait for each rank, by a send or receive or in a group: none, one, more. */
-static void count_waiters(const struct search *search, uint8_t *peers)
+static void count_waiters(const struct ap_hang_search *search, uint8_t *peers)
 {
     const struct ap_flight_findings *findings = search->findings;
     for (uint32_t i = 0; i < findings->pairs->count; i++) {
@@ -279,12 +162,12 @@ static void count_waiters(const struct search *search, uint8_t *peers)
     for (uint32_t k = 0; k < search->group_count; k++) {
         const struct ap_flight_group *it = &findings->groups->groups[search->groups[k]];
         for (uint32_t i = it->first_member; i < it->first_member + it->member_count; i++)
-            if (findings->waits->places[i] == AP_PLACE_MISSING && !wait_of(search, search->groups[k])->has_through)
+            if (findings->waits->places[i] == AP_PLACE_MISSING && !ap_hang_wait_of(search, search->groups[k])->has_through)
                 peers[findings->groups->members[i].dump] = 2;
     }
 }
 
-static void find_mixed(const struct search *search)
+static void find_mixed(const struct ap_hang_search *search)
 {
     const struct ap_flight_waits *waits = search->findings->waits;
     for (uint32_t i = 0; i < search->findings->groups->group_count; i++)
@@ -292,7 +175,7 @@ static void find_mixed(const struct search *search)
             search->mixed[waits->list[i].circle] = 1;
 }
 
-static enum ap_status add_pairs(struct search *search, struct ap_error *reterr)
+static enum ap_status add_pairs(struct ap_hang_search *search, struct ap_error *reterr)
 {
     const struct ap_flight_pairs *pairs = search->findings->pairs;
     uint8_t *peers;
@@ -311,7 +194,7 @@ static enum ap_status add_pairs(struct search *search, struct ap_error *reterr)
 }
 
 /* Roots that are waited for by peers alone. */
-static enum ap_status add_stuck_peers(struct search *search, struct ap_error *reterr)
+static enum ap_status add_stuck_peers(struct ap_hang_search *search, struct ap_error *reterr)
 {
     const struct ap_flight_pairs *pairs = search->findings->pairs;
     for (uint32_t i = 0; i < pairs->count; i++) {
@@ -333,7 +216,7 @@ static void doubt(struct ap_hang_cause *cause)
 
 /* Members of a group that no dump lists are those that used it. Whoever has not used it yet may be one, too: so it must be
  * where one rank is in it alone, and may be where others wait in another group. */
-static bool hides_members(const struct search *search, uint32_t group)
+static bool hides_members(const struct ap_hang_search *search, uint32_t group)
 {
     const struct ap_flight_group *it = &search->findings->groups->groups[group];
     bool may_have_more = it->member_count < search->findings->flight->dump_count;
@@ -342,11 +225,11 @@ static bool hides_members(const struct search *search, uint32_t group)
 
 /* Do a few ranks wait in it for all the others, and these for nobody? Then rather those made a call that is none of the
  * program's than that all the others are stuck. */
-static bool is_lone(const struct search *search, uint32_t group)
+static bool is_lone(const struct ap_hang_search *search, uint32_t group)
 {
     const struct ap_flight_groups *groups = search->findings->groups;
     const struct ap_flight_waits *waits = search->findings->waits;
-    const struct ap_flight_wait *wait = wait_of(search, group);
+    const struct ap_flight_wait *wait = ap_hang_wait_of(search, group);
     const struct ap_flight_group *it = &groups->groups[group];
     uint64_t pending = wait->counts[AP_PLACE_PENDING], missing = wait->counts[AP_PLACE_MISSING];
     if (pending + missing < it->size || missing < LONE_PART * pending || hides_members(search, group))
@@ -357,50 +240,50 @@ static bool is_lone(const struct search *search, uint32_t group)
     return true;
 }
 
-static enum ap_status add_lone(struct search *search, uint32_t group, struct ap_error *reterr)
+static enum ap_status add_lone(struct ap_hang_search *search, uint32_t group, struct ap_error *reterr)
 {
     const struct ap_flight_groups *groups = search->findings->groups;
     const struct ap_flight_group *it = &groups->groups[group];
-    struct ap_hang_cause cause = cause_in_group(search, AP_HANG_lone_call, AP_CONFIDENCE_medium, group);
+    struct ap_hang_cause cause = ap_hang_cause_in_group(search, AP_HANG_lone_call, AP_CONFIDENCE_medium, group);
     for (uint32_t i = it->first_member; i < it->first_member + it->member_count; i++) {
         uint32_t dump = groups->members[i].dump;
         if (search->findings->waits->places[i] == AP_PLACE_PENDING) {
-            AP_TRY(add_rank(search, groups->members[i].rank, reterr));
+            AP_TRY(ap_hang_add_rank(search, groups->members[i].rank, reterr));
             continue;
         }
         search->taken[dump] = 1;
         cause.may_run = cause.may_run || search->findings->timing->may_run[dump];
     }
     doubt(&cause);
-    return add_cause(search, cause, reterr);
+    return ap_hang_add_cause(search, cause, reterr);
 }
 
-static enum ap_status add_stuck(struct search *search, uint32_t group, struct ap_error *reterr)
+static enum ap_status add_stuck(struct ap_hang_search *search, uint32_t group, struct ap_error *reterr)
 {
     if (is_lone(search, group))
         return add_lone(search, group, reterr);
     const struct ap_flight_groups *groups = search->findings->groups;
     const struct ap_flight_waits *waits = search->findings->waits;
-    const struct ap_flight_wait *wait = wait_of(search, group);
+    const struct ap_flight_wait *wait = ap_hang_wait_of(search, group);
     const struct ap_flight_group *it = &groups->groups[group];
     bool unsure = is_gloo(search, wait->entry) || wait->counts[AP_PLACE_ABSENT] || wait->counts[AP_PLACE_UNKNOWN] ||
                   wait->counts[AP_PLACE_EARLIER];
     struct ap_hang_cause cause =
-        cause_in_group(search, AP_HANG_stuck_outside, unsure ? AP_CONFIDENCE_medium : AP_CONFIDENCE_high, group);
+        ap_hang_cause_in_group(search, AP_HANG_stuck_outside, unsure ? AP_CONFIDENCE_medium : AP_CONFIDENCE_high, group);
     for (uint32_t i = it->first_member; i < it->first_member + it->member_count; i++) {
         uint32_t dump = groups->members[i].dump;
         if (waits->places[i] != AP_PLACE_MISSING || !waits->ranks[dump].is_root || search->taken[dump])
             continue;
         search->taken[dump] = 1;
         cause.may_run = cause.may_run || search->findings->timing->may_run[dump];
-        AP_TRY(add_rank(search, groups->members[i].rank, reterr));
+        AP_TRY(ap_hang_add_rank(search, groups->members[i].rank, reterr));
     }
     doubt(&cause);
-    return search->to->rank_count > cause.first_rank ? add_cause(search, cause, reterr) : AP_OK;
+    return search->to->rank_count > cause.first_rank ? ap_hang_add_cause(search, cause, reterr) : AP_OK;
 }
 
 /* A transfer that both sides are in first, and in which it hangs by itself. */
-static enum ap_status add_stalled_pairs(struct search *search, struct ap_error *reterr)
+static enum ap_status add_stalled_pairs(struct ap_hang_search *search, struct ap_error *reterr)
 {
     const struct ap_flight_pairs *pairs = search->findings->pairs;
     const struct ap_flight_rank_wait *ranks = search->findings->waits->ranks;
@@ -414,20 +297,21 @@ static enum ap_status add_stalled_pairs(struct search *search, struct ap_error *
 }
 
 /* Of a transfer the rank that is absent. */
-static enum ap_status add_absent_peers(struct search *search, struct ap_error *reterr)
+static enum ap_status add_absent_peers(struct ap_hang_search *search, struct ap_error *reterr)
 {
     const struct ap_flight_groups *groups = search->findings->groups;
     for (uint32_t i = 0; i < search->findings->pairs->count; i++) {
         const struct ap_flight_pair *pair = &search->findings->pairs->list[i];
         uint32_t first = groups->groups[pair->group].first_member;
         if (pair->kind == AP_PAIR_ABSENT)
-            AP_TRY(add_rank(search, groups->members[first + (pair->receiver_waits ? pair->from : pair->to)].rank, reterr));
+            AP_TRY(ap_hang_add_rank(search, groups->members[first + (pair->receiver_waits ? pair->from : pair->to)].rank,
+                                    reterr));
     }
     return AP_OK;
 }
 
 /* Each absent rank once, wherever it is waited for. */
-static enum ap_status add_absent(struct search *search, struct ap_error *reterr)
+static enum ap_status add_absent(struct ap_hang_search *search, struct ap_error *reterr)
 {
     const struct ap_flight_groups *groups = search->findings->groups;
     const struct ap_flight_waits *waits = search->findings->waits;
@@ -437,23 +321,24 @@ static enum ap_status add_absent(struct search *search, struct ap_error *reterr)
         const struct ap_flight_group *it = &groups->groups[group];
         for (uint32_t i = it->first_member; i < it->first_member + it->member_count; i++)
             if (waits->places[i] == AP_PLACE_ABSENT)
-                AP_TRY(add_rank(search, groups->members[i].rank, reterr));
+                AP_TRY(ap_hang_add_rank(search, groups->members[i].rank, reterr));
         if (first_group == AP_FLIGHT_NONE && search->to->rank_count > first_rank)
             first_group = group;
     }
     AP_TRY(add_absent_peers(search, reterr));
     if (search->to->rank_count == first_rank)
         return AP_OK;
-    struct ap_hang_cause cause = first_group == AP_FLIGHT_NONE
-                                     ? cause_of(search, AP_HANG_dump_missing, AP_CONFIDENCE_medium)
-                                     : cause_in_group(search, AP_HANG_dump_missing, AP_CONFIDENCE_medium, first_group);
+    struct ap_hang_cause cause =
+        first_group == AP_FLIGHT_NONE
+            ? ap_hang_cause_of(search, AP_HANG_dump_missing, AP_CONFIDENCE_medium)
+            : ap_hang_cause_in_group(search, AP_HANG_dump_missing, AP_CONFIDENCE_medium, first_group);
     cause.first_rank = first_rank;
-    return add_cause(search, cause, reterr);
+    return ap_hang_add_cause(search, cause, reterr);
 }
 
 /* Did a member of the group begin a send or receive before, of which the end is not recorded? That is no sign of a fault,
  * but reason enough. */
-static bool may_wait_for_peers(const struct search *search, uint32_t group)
+static bool may_wait_for_peers(const struct ap_hang_search *search, uint32_t group)
 {
     const struct ap_flight_groups *groups = search->findings->groups;
     const struct ap_flight_group *it = &groups->groups[group];
@@ -465,7 +350,7 @@ static bool may_wait_for_peers(const struct search *search, uint32_t group)
     return false;
 }
 
-static void find_first_sends(const struct search *search)
+static void find_first_sends(const struct ap_hang_search *search)
 {
     const struct ap_flight_findings *findings = search->findings;
     const struct ap_flight_entries *entries = &findings->flight->entries;
@@ -478,15 +363,15 @@ static void find_first_sends(const struct search *search)
     }
 }
 
-static bool waits_for_nobody(const struct search *search, uint32_t group)
+static bool waits_for_nobody(const struct ap_hang_search *search, uint32_t group)
 {
-    const struct ap_flight_wait *wait = wait_of(search, group);
+    const struct ap_flight_wait *wait = ap_hang_wait_of(search, group);
     return !wait->counts[AP_PLACE_MISSING] && !wait->counts[AP_PLACE_ABSENT] && !wait->has_through &&
            !ap_flight_mismatch_of(search->findings->mismatches, group);
 }
 
 /* Does a rank of another group wait for this one? */
-static bool is_awaited(const struct search *search, uint32_t rank)
+static bool is_awaited(const struct ap_hang_search *search, uint32_t rank)
 {
     const struct ap_flight_groups *groups = search->findings->groups;
     for (uint32_t k = 0; k < search->group_count; k++) {
@@ -499,33 +384,34 @@ static bool is_awaited(const struct search *search, uint32_t rank)
 }
 
 /* Where nothing else is known: the ranks that wait in groups of which no dump tells the members. */
-static enum ap_status add_unknown(struct search *search, struct ap_error *reterr)
+static enum ap_status add_unknown(struct ap_hang_search *search, struct ap_error *reterr)
 {
     const struct ap_flight_groups *groups = search->findings->groups;
     bool lacks_dumps = groups->world_size > search->findings->flight->dump_count;
-    struct ap_hang_cause cause = cause_of(search, AP_HANG_members_unknown, AP_CONFIDENCE_low);
+    struct ap_hang_cause cause = ap_hang_cause_of(search, AP_HANG_members_unknown, AP_CONFIDENCE_low);
     uint32_t found = 0;
     for (uint32_t k = 0; k < search->group_count && !search->to->count && !lacks_dumps; k++) {
         const struct ap_flight_group *it = &groups->groups[search->groups[k]];
         if (!waits_for_nobody(search, search->groups[k]) || !hides_members(search, search->groups[k]))
             continue;
-        cause = found++ ? cause : cause_in_group(search, AP_HANG_members_unknown, AP_CONFIDENCE_low, search->groups[k]);
+        cause =
+            found++ ? cause : ap_hang_cause_in_group(search, AP_HANG_members_unknown, AP_CONFIDENCE_low, search->groups[k]);
         for (uint32_t i = it->first_member; i < it->first_member + it->member_count; i++)
             if (search->findings->waits->places[i] == AP_PLACE_PENDING)
-                AP_TRY(add_rank(search, groups->members[i].rank, reterr));
+                AP_TRY(ap_hang_add_rank(search, groups->members[i].rank, reterr));
     }
     cause.first_rank = search->to->count ? cause.first_rank : 0;
     cause.waiting_count = found;
     if (search->to->rank_count == 1 && found == 1 && is_awaited(search, search->to->ranks[0]))
         cause.confidence = AP_CONFIDENCE_medium;
-    return found ? add_cause(search, cause, reterr) : AP_OK;
+    return found ? ap_hang_add_cause(search, cause, reterr) : AP_OK;
 }
 
 /* A group that waits for nobody. */
-static enum ap_status add_terminal(struct search *search, uint32_t group, struct ap_error *reterr)
+static enum ap_status add_terminal(struct ap_hang_search *search, uint32_t group, struct ap_error *reterr)
 {
     const struct ap_flight_groups *groups = search->findings->groups;
-    const struct ap_flight_wait *wait = wait_of(search, group);
+    const struct ap_flight_wait *wait = ap_hang_wait_of(search, group);
     const struct ap_flight_group *it = &groups->groups[group];
     bool lacks_dumps = groups->world_size > search->findings->flight->dump_count;
     if (!waits_for_nobody(search, group) || hides_members(search, group) || (!it->is_recorded && lacks_dumps))
@@ -536,8 +422,8 @@ static enum ap_status add_terminal(struct search *search, uint32_t group, struct
     if (unsure && search->to->count)
         return AP_OK;
     enum ap_hang verdict = uncovered ? AP_HANG_ring_too_small : some_done ? AP_HANG_dump_skew : AP_HANG_collective_stalled;
-    struct ap_hang_cause cause =
-        cause_in_group(search, verdict, uncovered || some_done || unsure ? AP_CONFIDENCE_low : AP_CONFIDENCE_medium, group);
+    struct ap_hang_cause cause = ap_hang_cause_in_group(
+        search, verdict, uncovered || some_done || unsure ? AP_CONFIDENCE_low : AP_CONFIDENCE_medium, group);
     enum ap_flight_place place = uncovered ? AP_PLACE_UNKNOWN : older ? AP_PLACE_EARLIER : AP_PLACE_PENDING;
     cause.is_older = !uncovered && older;
     cause.may_lack_members = !it->is_recorded && it->member_count < search->findings->flight->dump_count;
@@ -546,11 +432,11 @@ static enum ap_status add_terminal(struct search *search, uint32_t group, struct
             continue;
         cause.may_run = cause.may_run || (verdict == AP_HANG_collective_stalled &&
                                           search->findings->timing->may_run[groups->members[i].dump]);
-        AP_TRY(add_rank(search, groups->members[i].rank, reterr));
+        AP_TRY(ap_hang_add_rank(search, groups->members[i].rank, reterr));
     }
     cause.confidence = cause.may_lack_members ? AP_CONFIDENCE_low : cause.confidence;
     doubt(&cause);
-    return add_cause(search, cause, reterr);
+    return ap_hang_add_cause(search, cause, reterr);
 }
 
 /* ------------------------------------------------------------------------------------------------------------- order */
@@ -563,10 +449,10 @@ static bool waits_more(const void *context, uint32_t a, uint32_t b)
     return a < b;
 }
 
-static enum ap_status list_groups(struct search *search, struct ap_error *reterr)
+static enum ap_status list_groups(struct ap_hang_search *search, struct ap_error *reterr)
 {
     for (uint32_t i = 0; i < search->findings->groups->group_count; i++)
-        if (wait_of(search, i)->sequence >= 0)
+        if (ap_hang_wait_of(search, i)->sequence >= 0)
             search->groups[search->group_count++] = i;
     return ap_sort_list(search->to->gate, search->groups, search->group_count, waits_more, search->findings->waits->list,
                         reterr);
@@ -585,13 +471,13 @@ static int by_confidence(const void *left, const void *right)
     return 0;
 }
 
-static enum ap_status add_all(struct search *search, struct ap_error *reterr)
+static enum ap_status add_all(struct ap_hang_search *search, struct ap_error *reterr)
 {
     find_first_sends(search);
     AP_TRY(list_groups(search, reterr));
     AP_TRY(add_mismatches(search, reterr));
     AP_TRY(add_pairs(search, reterr));
-    AP_TRY(add_circles(search, reterr));
+    AP_TRY(ap_hang_add_circles(search, reterr));
     for (uint32_t i = 0; i < search->group_count; i++)
         AP_TRY(add_stuck(search, search->groups[i], reterr));
     AP_TRY(add_stuck_peers(search, reterr));
@@ -607,7 +493,7 @@ static enum ap_status add_all(struct search *search, struct ap_error *reterr)
 enum ap_status ap_hang_causes_init(struct ap_hang_causes *causes, const struct ap_flight_findings *findings,
                                    struct ap_error *reterr)
 {
-    struct search search = { .findings = findings, .to = causes, .comparisons = COMPARISONS };
+    struct ap_hang_search search = { .findings = findings, .to = causes, .comparisons = COMPARISONS };
     size_t groups = (size_t)findings->groups->group_count + 1, dumps = (size_t)findings->flight->dump_count + 1;
     size_t circles = (size_t)findings->waits->circle_count + 1;
     *causes = (struct ap_hang_causes){ .gate = findings->flight->gate };

@@ -33,6 +33,10 @@ static const char *const sentences[] = {
     [AP_HANG_group_order] = "@ wait for each other in a circle: each waits in one place for a rank that waits in another. "
                             "They use groups in different order, or one of them left out a call.",
     [AP_HANG_p2p_partner_missing] = "@ did not call the send or receive that another rank waits with.",
+    [AP_HANG_lone_call] =
+        "@ {waits|wait} in a collective that none of the other # ranks of the group has entered, and these "
+        "wait for nobody: they do not make this call, or all of them are outside of the recorded "
+        "operations.",
     [AP_HANG_stuck_outside] = "@ {has|have} not entered the collective that # rank<|s> wait<s|> in, and {waits|wait} for "
                               "nobody: {it is|they are} outside of the recorded operations.",
     [AP_HANG_dump_missing] = "@ left no dump, and # rank<|s> wait<s|> in a collective with {it|them}.",

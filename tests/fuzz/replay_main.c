@@ -87,7 +87,7 @@ static void run(struct tally *tally, const uint8_t *data, size_t bytes)
 
 /* ------------------------------------------------------------------------------------------------------------ words */
 
-/* What a dictionary of libFuzzer holds: a word a line, in quotes; \\", \\\\ and \\xHH stand for bytes; # begins a comment. */
+/* What a dictionary of libFuzzer holds: a word a line, in quotes; \", \\ and \xHH stand for bytes; # begins a remark. */
 struct word {
     uint8_t data[62], bytes;
 };

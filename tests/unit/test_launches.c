@@ -491,7 +491,7 @@ static void without_operators_copies_and_calls_tell_the_reason(void)
     struct run run;
     begin(&run);
     call(&run, "host", "cudaMemcpyAsync", 0, 5, 1);
-    device_row(&run, 0, "s7", "Memcpy HtoD (Pinned -> Device)", AP_KIND_memcpy, 10, 5, 1, 4096);
+    device_row(&run, 0, "s7", "Memcpy HtoD (Pageable -> Device)", AP_KIND_memcpy, 10, 5, 1, 4096);
     call(&run, "host", "cudaStreamSynchronize", 6, 10, 0);
     launch(&run, 20, 25, 50, 2);
     call(&run, "host", "cudaDeviceSynchronize", 30, 46, 0);
@@ -505,7 +505,7 @@ static void without_operators_copies_and_calls_tell_the_reason(void)
     is_int(number(&run, "sync.explicit.count"), 1, "but not behind a kernel");
     is_int(number(&run, "sync.scalar_read.count"), 1, "one number");
     is_int(number(&run, "sync.to_host.count"), 1, "several");
-    is_int(us(&run, "gpu.memcpy.pageable_held_us"), 2 + 2 + 10, "the device stood still behind the copy of several alone");
+    is_int(us(&run, "gpu.memcpy.pageable_held_us"), 5 + 10, "that copy, and what the device stood still behind it");
     is_int(us(&run, "sync.to_host.idle_us"), 10, "as it is told there");
     end(&run);
 }

@@ -381,7 +381,7 @@ static void calls_that_take_long(void)
 }
 
 /* Five kernels of 10 us; the host is in a call for @call_us[i] in the gap of 40 us before the one behind. */
-static int64_t start_up_us(const int *call_us, bool with_steps, bool same_kernel)
+static int64_t start_up_us(const int *call_us, const char *name, bool with_steps, bool same_kernel)
 {
     static const char *const kernels[] = { "sgemm", "relu", "softmax", "copy", "adam" };
     struct run run;
@@ -391,7 +391,7 @@ static int64_t start_up_us(const int *call_us, bool with_steps, bool same_kernel
         if (with_steps && i < 4)
             host(&run, "1", "ProfilerStep#7", ANNOTATION, 50 * i, 50);
         if (i < 4 && call_us[i])
-            call(&run, "1", i % 2 ? "cudaMalloc" : "cudaFuncGetAttributes", 50 * i + 15, call_us[i], 0);
+            call(&run, "1", name, 50 * i + 15, call_us[i], 0);
     }
     report(&run);
     int64_t time_us = time_at(&run, "verdict.parts.start_up.dur_us");
@@ -402,12 +402,16 @@ static int64_t start_up_us(const int *call_us, bool with_steps, bool same_kernel
 static void calls_that_come_again_are_no_start_up(void)
 {
     static const int at_start[] = { 30, 0, 0, 0 }, again[] = { 30, 20, 20, 20 }, but_one[] = { 20, 0, 20, 20 };
-    for (int with_steps = 0; with_steps < 2; with_steps++) {
-        is_int(start_up_us(at_start, with_steps, true), 30, "what only the start has");
-        is_int(start_up_us(again, with_steps, true), 10, "and what it has above the others");
+    static const char *const names[] = { "cudaMalloc", "cudaFuncGetAttributes" };
+    for (int i = 0; i < 4; i++) {
+        const char *name = names[i / 2];
+        bool with_steps = i % 2;
+        is_int(start_up_us(at_start, name, with_steps, true), 30, "what only the start has");
+        is_int(start_up_us(again, name, with_steps, true), 10, "and what it has above the others");
     }
-    is_int(start_up_us(but_one, false, true), 0, "one piece without does not decide");
-    is_int(start_up_us(again, false, false), 90, "one iteration that loads all that it runs is a start as a whole");
+    is_int(start_up_us(but_one, names[0], false, true), 0, "one piece without does not decide");
+    is_int(start_up_us(again, names[0], false, false), 90,
+           "one iteration that loads all that it runs is a start as a whole");
 }
 
 static void launches_that_load(void)

@@ -89,6 +89,8 @@ static int64_t recurring_in_steps_ns(const struct ap_split *split, const struct 
             see_piece(&seen, split->steps[i].cause_ns[cause]);
     if (seen.count >= PIECES_TO_RECUR || !window_ns)
         return recurring_ns(&seen);
+    if (seen.count == 2 && cause == AP_IDLE_allocation) /* a pool that is warm takes none */
+        return 2 * seen.least_ns;
     return ap_share_of(seen.all_ns, (double)in_window_ns / (double)window_ns);
 }
 

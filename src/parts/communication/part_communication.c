@@ -4,6 +4,7 @@
 #include "collective_trains.h"
 #include "part.h"
 #include "quantile.h"
+#include "reduced_passes.h"
 #include "sort.h"
 
 #include "poison.h"
@@ -452,77 +453,14 @@ static enum ap_status sum_slow(struct report *report, struct sums *sums, struct 
     return AP_OK;
 }
 
-/* ---- passes of DistributedDataParallel ---- */
-
-/* Its forward passes, and behind which of them gradients are reduced before the next one. */
-struct passes {
-    uint32_t *forward;
-    size_t count, capacity;
-    bool *is_reduced;
-    int64_t reduced_count;
-};
-
-static inline bool earlier_pass(const void *context, uint32_t a, uint32_t b)
-{
-    const struct ap_events *events = context;
-    AP_SMALLER_FIRST(events->start_ns[a], events->start_ns[b]);
-    return a < b;
-}
-
-static enum ap_status list_forwards(const struct report *report, struct passes *passes, struct ap_error *reterr)
-{
-    const struct ap_trace *trace = report->trace;
-    uint32_t name = ap_trace_find_text(trace, "DistributedDataParallel.forward");
-    for (uint32_t row = 0; row < trace->events.count && name; row++)
-        if (trace->events.name[row] == name && ap_row_is_of(trace, row, AP_HOST_KINDS))
-            AP_TRY_ADD(report->gate, passes->forward, passes->count, passes->capacity, reterr, row);
-    return ap_sort_list(report->gate, passes->forward, passes->count, earlier_pass, &trace->events, reterr);
-}
-
-/* Sizes do not tell how often a bucket is reduced: layers that are alike have buckets that are alike. */
-static void note_reduced(const struct report *report, struct passes *passes, uint32_t launch)
-{
-    const struct ap_events *events = &report->trace->events;
-    size_t low = 0;
-    if (launch == AP_NO_ROW)
-        return;
-    AP_BISECT(low, passes->count, at, events->start_ns[passes->forward[at]] <= events->start_ns[launch]);
-    if (!low || passes->is_reduced[low - 1])
-        return;
-    passes->is_reduced[low - 1] = true;
-    passes->reduced_count++;
-}
-
-/* Collectives of devices come in the order of links. */
-static enum ap_status find_passes(const struct report *report, const struct ap_links *links, struct passes *passes,
-                                  struct ap_error *reterr)
-{
-    AP_TRY(list_forwards(report, passes, reterr));
-    if (!passes->count)
-        return AP_OK;
-    AP_TRY(AP_ALLOC_CLEARED(report->gate, passes->is_reduced, passes->count, reterr));
-    for (size_t i = 0, at = 0; i < report->collectives.device_count; i++) {
-        const struct ap_collective_row *row = &report->collectives.rows[i];
-        while (at < links->count && links->rows[at].row != row->row)
-            at++;
-        if (at < links->count && row->operation == AP_COLLECTIVE_allreduce && row->bytes >= SMALL_BYTES)
-            note_reduced(report, passes, links->rows[at].launch);
-    }
-    return AP_OK;
-}
-
 static enum ap_status add_passes(const struct ap_part_context *context, const struct report *report, struct ap_model *model,
                                  struct ap_value *to, struct ap_error *reterr)
 {
-    struct passes passes = { .forward = NULL };
-    enum ap_status status = find_passes(report, &context->facts->links, &passes, reterr);
-    if (status == AP_OK) {
-        ap_add_count(model, to, "reduced_forward_count", passes.reduced_count);
-        ap_add_count(model, to, "ddp_forward_count", (int64_t)passes.count);
-    }
-    AP_FREE(report->gate, passes.is_reduced, passes.count);
-    AP_FREE(report->gate, passes.forward, passes.capacity);
-    return status;
+    struct ap_ddp_passes passes;
+    AP_TRY(ap_find_ddp_passes(context, &report->collectives, SMALL_BYTES, &passes, reterr));
+    ap_add_count(model, to, "reduced_forward_count", passes.reduced_count);
+    ap_add_count(model, to, "ddp_forward_count", passes.count);
+    return AP_OK;
 }
 
 static void add_totals(const struct report *report, const struct sums *sums, struct ap_model *model, struct ap_value *to)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * gpu_attention.c - attention that is not one kernel: on a stream, a matrix multiplication, then a softmax with at most some
- * small kernels around it, then a matrix multiplication again. The softmax of a loss is none of it, nor one from whose result
- * something is chosen: the next token, the experts of a token. */
+ * small kernels around it, then a matrix multiplication again. The softmax of a loss is none of it, nor one from whose
+ * result something is chosen: the next token, the experts of a token. */
 #include <string.h>
 
 #include "gpu_work.h"

@@ -242,36 +242,54 @@ static void split_add(struct ap_gpu_work *work, struct split *splits, size_t spl
             sums_add(work, &splits[i].sums, sums);
 }
 
-static bool is_from_pageable(const struct ap_trace *trace, uint32_t row)
+/* Copies, and what the devices stood still behind those that the host waited for. */
+struct held {
+    int64_t pageable_ns; /* from pageable memory to the device */
+    int64_t dtoh_ns;     /* from the device to the host */
+};
+
+static void hold_copy(struct ap_gpu_work *work, struct held *held, uint32_t row)
 {
-    return ap_row_is_of(trace, row, 1u << AP_KIND_memcpy) && strcmp(memory_of(ap_row_name(trace, row)), "pageable") == 0 &&
-           strcmp(direction_of(ap_row_name(trace, row)), "HtoD") == 0;
+    const struct ap_trace *trace = work->context->trace;
+    const char *direction = direction_of(ap_row_name(trace, row));
+    if (strcmp(direction, "DtoH") == 0)
+        held->dtoh_ns = ap_gpu_add_ns(work, held->dtoh_ns, trace->events.dur_ns[row]);
+    else if (strcmp(direction, "HtoD") == 0 && strcmp(memory_of(ap_row_name(trace, row)), "pageable") == 0)
+        held->pageable_ns = ap_gpu_add_ns(work, held->pageable_ns, trace->events.dur_ns[row]);
 }
 
-/* Copies from pageable memory to the device, and what the devices stood still behind those that the host waited for. */
-static enum ap_status find_pageable_held(struct ap_gpu_work *work, int64_t *ret_held_ns, struct ap_error *reterr)
+static void hold_wait(struct ap_gpu_work *work, struct held *held, const struct ap_wait *wait)
+{
+    if (wait->at_end)
+        return;
+    if (wait->category == AP_SYNC_to_host && held->dtoh_ns)
+        held->dtoh_ns = ap_gpu_add_ns(work, held->dtoh_ns, wait->idle_ns);
+    if (wait->category == AP_SYNC_to_device && held->pageable_ns)
+        held->pageable_ns = ap_gpu_add_ns(work, held->pageable_ns, wait->idle_ns);
+}
+
+static enum ap_status find_held(struct ap_gpu_work *work, struct held *ret_held, struct ap_error *reterr)
 {
     const struct ap_facts *facts = work->context->facts;
     const struct ap_trace *trace = work->context->trace;
     struct ap_waits waits;
-    *ret_held_ns = 0;
+    *ret_held = (struct held){ 0 };
     for (size_t i = 0; i < facts->links.count; i++)
-        if (is_from_pageable(trace, facts->links.rows[i].row))
-            *ret_held_ns = ap_gpu_add_ns(work, *ret_held_ns, trace->events.dur_ns[facts->links.rows[i].row]);
-    if (!*ret_held_ns)
+        if (ap_row_is_of(trace, facts->links.rows[i].row, 1u << AP_KIND_memcpy))
+            hold_copy(work, ret_held, facts->links.rows[i].row);
+    if (!ret_held->pageable_ns && !ret_held->dtoh_ns)
         return AP_OK;
     enum ap_status status =
         ap_waits_init(&waits, trace, &facts->order, &facts->tree, &facts->links, &facts->calls, work->context->gate, reterr);
     AP_AND_THEN(status, ap_waits_find_cost(&waits, trace, &facts->links, reterr));
     for (size_t i = 0; i < waits.count && status == AP_OK; i++)
-        if (waits.waits[i].category == AP_SYNC_to_device && !waits.waits[i].at_end)
-            *ret_held_ns = ap_gpu_add_ns(work, *ret_held_ns, waits.waits[i].idle_ns);
+        hold_wait(work, ret_held, &waits.waits[i]);
     ap_waits_release(&waits);
     return status;
 }
 
 static void add_totals(struct ap_gpu_work *work, const struct ap_name_sums *names, const struct sums *sums,
-                       int64_t pageable_held_ns, struct ap_model *model, struct ap_value *gpu)
+                       const struct held *held, struct ap_model *model, struct ap_value *gpu)
 {
     struct split splits[SPLITS];
     struct sums all = { .count = 0 };
@@ -296,8 +314,10 @@ static void add_totals(struct ap_gpu_work *work, const struct ap_name_sums *name
         ap_add_known_count(model, copies, splits[i].count_key, known, of->count);
         ap_add_known_bytes(model, copies, splits[i].bytes_key, known && (of->known_count || !of->count), of->bytes);
         ap_add_known_time(model, copies, splits[i].time_key, known, of->total_ns);
+        if (i == DTOH)
+            ap_add_known_time(model, copies, "dtoh_held_us", known, held->dtoh_ns);
         if (i == PAGEABLE)
-            ap_add_known_time(model, copies, "pageable_held_us", known, pageable_held_ns);
+            ap_add_known_time(model, copies, "pageable_held_us", known, held->pageable_ns);
     }
     ap_add_time(model, copies, "device_dur_us", splits[DTOD].sums.total_ns);
     ap_add_quotient(model, copies, "device_ratio", (double)splits[DTOD].sums.total_ns, (double)work->totals.busy_ns);
@@ -329,12 +349,12 @@ static enum ap_status add_copies(struct ap_gpu_work *work, struct ap_name_sums *
     AP_TRY(ap_name_sums_add_all(names, work->context->trace, AP_KIND_memcpy, reterr));
     struct sums *sums;
     AP_TRY(AP_ALLOC_CLEARED(names->gate, sums, names->count + 1, reterr));
-    int64_t pageable_held_ns;
+    struct held held;
     sum_rows(work, names, sums);
     enum ap_status status = sum_exposed(work, names, sums, reterr);
-    AP_AND_THEN(status, find_pageable_held(work, &pageable_held_ns, reterr));
+    AP_AND_THEN(status, find_held(work, &held, reterr));
     if (status == AP_OK) {
-        add_totals(work, names, sums, pageable_held_ns, model, gpu);
+        add_totals(work, names, sums, &held, model, gpu);
         status = add_kinds(work, names, sums, model, gpu, reterr);
     }
     AP_FREE(names->gate, sums, names->count + 1);

@@ -91,21 +91,24 @@ static void note_row(struct updates *updates, unsigned words, uint32_t track, in
     }
 }
 
-static void begin_behind_closure(struct ap_trace *trace, const struct update *update)
+/* True: there is one. */
+static bool begin_behind_closure(struct ap_trace *trace, const struct update *update)
 {
     int64_t start_ns = update->closure_end_ns;
     if (start_ns == update->start_ns)
-        return;
+        return false;
     if (update->clipping_end_ns > start_ns)
         start_ns = update->clipping_end_ns;
     trace->events.start_ns[update->row] = start_ns;
     trace->events.dur_ns[update->row] = update->end_ns - start_ns;
+    return true;
 }
 
-enum ap_status ap_trace_leave_closures(struct ap_trace *trace, struct ap_error *reterr)
+enum ap_status ap_trace_leave_closures(struct ap_trace *trace, struct ap_notes *notes, struct ap_error *reterr)
 {
     struct ap_name_patterns set = { .gate = trace->gate };
     struct updates updates = { .count = 0 };
+    uint64_t count = 0;
     uint8_t *words;
     AP_TRY(AP_ALLOC_CLEARED(trace->gate, words, ap_trace_id_count(trace), reterr));
     enum ap_status status = ap_name_patterns_init(&set, trace->gate, patterns, PATTERN_COUNT, reterr);
@@ -116,7 +119,9 @@ enum ap_status ap_trace_leave_closures(struct ap_trace *trace, struct ap_error *
             note_row(&updates, found, trace->events.track[row], trace->events.start_ns[row], ap_row_end_ns(trace, row));
     }
     for (size_t i = 0; status == AP_OK && i < updates.count; i++)
-        begin_behind_closure(trace, &updates.of[i]);
+        count += begin_behind_closure(trace, &updates.of[i]);
+    if (count)
+        ap_note_many(notes, AP_COUNTER_closure, count);
     ap_name_patterns_release(&set);
     AP_FREE(trace->gate, updates.of, updates.capacity);
     AP_FREE(trace->gate, words, ap_trace_id_count(trace));

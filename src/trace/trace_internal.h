@@ -176,8 +176,9 @@ AP_MUST_CHECK enum ap_status ap_trace_settle_kinds(struct ap_trace_reading *read
 void ap_trace_clip(struct ap_trace *trace);
 /** Take the place in time from rows that lie so far from all others that they cannot be of their run; counted. */
 AP_MUST_CHECK enum ap_status ap_trace_leave_strays(struct ap_trace *trace, struct ap_notes *notes, struct ap_error *reterr);
-/** Let the rows of optimizers' steps begin behind the closure that they call, where they call one. */
-AP_MUST_CHECK enum ap_status ap_trace_leave_closures(struct ap_trace *trace, struct ap_error *reterr);
+/** Let the rows of optimizers' steps begin behind the closure that they call, where they call one; @notes counts them. */
+AP_MUST_CHECK enum ap_status ap_trace_leave_closures(struct ap_trace *trace, struct ap_notes *notes,
+                                                     struct ap_error *reterr);
 /** The members of the document beside traceEvents. AP_END where @key is none of them: the value is then unread. */
 AP_MUST_CHECK enum ap_status ap_trace_take_header(struct ap_trace_reading *reading, struct ap_text key,
                                                   struct ap_error *reterr);

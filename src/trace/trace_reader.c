@@ -207,7 +207,7 @@ static enum ap_status finish(struct ap_trace_reading *reading, enum ap_status st
     AP_TRY(ap_trace_settle_kinds(reading, reterr));
     ap_trace_clip(reading->trace);
     AP_TRY(ap_trace_leave_strays(reading->trace, reading->notes, reterr));
-    return ap_trace_leave_closures(reading->trace, reterr);
+    return ap_trace_leave_closures(reading->trace, reading->notes, reterr);
 }
 
 static unsigned helpers_of(const struct ap_trace_options *options)

@@ -965,6 +965,7 @@ static void an_update_begins_behind_the_closure_that_it_calls(void)
         ok(run.trace->events.start_ns[want[i].row] == want[i].start_ns &&
                run.trace->events.dur_ns[want[i].row] == want[i].dur_ns,
            want[i].claim);
+    is_u64(run.json.notes.notes[AP_COUNTER_closure].count, 3, "it is said of how many rows");
     (void)trace_run_release(&run);
 }
 

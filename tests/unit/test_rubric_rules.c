@@ -320,7 +320,7 @@ static void a_copy_that_waits_for_a_busy_gpu_costs_nothing(void)
         { "gpu.utilization_ratio", 0.99 },
         { "cpu.signals.copy.window_share_ratio", 0.348 },
         { "cpu.signals.copy.total_dur_us", 133e6 },
-        { "gpu.memcpy.pageable_bytes", 38e6 },
+        { "copies.htod_pageable.bytes", 38e6 },
         { "gpu.memcpy.pageable_dur_us", 3.46e6 },
         { "copies.htod_pageable.dur_us", 3.46e6 },
     };

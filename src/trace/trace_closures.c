@@ -64,24 +64,15 @@ static enum ap_status find_updates(struct ap_trace *trace, const struct ap_name_
     return AP_OK;
 }
 
-/* How many updates begin before the row does, or at the same time. */
-static size_t updates_before(const struct updates *updates, uint32_t track, int64_t start_ns)
+static bool begins_by(const struct update *update, uint32_t track, int64_t start_ns)
 {
-    size_t low = 0, high = updates->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const struct update *update = &updates->of[middle];
-        if (update->track < track || (update->track == track && update->start_ns <= start_ns))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return update->track < track || (update->track == track && update->start_ns <= start_ns);
 }
 
 static void note_row(struct updates *updates, unsigned words, uint32_t track, int64_t start_ns, int64_t end_ns)
 {
-    size_t behind = updates_before(updates, track, start_ns);
+    size_t behind = 0;
+    AP_BISECT(behind, updates->count, at, begins_by(&updates->of[at], track, start_ns));
     for (size_t at = behind; at-- > 0 && behind - at <= MOST_NESTED && updates->of[at].track == track;) {
         struct update *update = &updates->of[at];
         if (end_ns <= update->end_ns && words >> TRAINING & 1 && end_ns > update->closure_end_ns)

@@ -27,7 +27,7 @@ SLACK = 1.1  # arrays grow in steps, allocators round
 # the graph of the replay, which is made of traces with at most REPLAYED_ROWS.
 REPLAYED_ROWS = 1000000
 KNOWN = {
-    "equal_kernels": 146,
+    "equal_kernels": 150,
     "launches": 151,
     "a_name_per_event": 220,
     "a_kernel_name_per_event": 258,
@@ -38,7 +38,7 @@ KNOWN = {
     "signatures": 291,
     "backward": 99,
     "instants": 91,
-    "copies": 146,
+    "copies": 150,
     "collectives": 210,
     "steps": 78,
 }

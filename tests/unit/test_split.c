@@ -402,6 +402,7 @@ static int64_t start_up_us(const int *call_us, const char *name, bool with_steps
 static void calls_that_come_again_are_no_start_up(void)
 {
     static const int at_start[] = { 30, 0, 0, 0 }, again[] = { 30, 20, 20, 20 }, but_one[] = { 20, 0, 20, 20 };
+    static const int late[] = { 0, 0, 40, 0 };
     static const char *const names[] = { "cudaMalloc", "cudaFuncGetAttributes" };
     for (int i = 0; i < 4; i++) {
         const char *name = names[i / 2];
@@ -410,6 +411,7 @@ static void calls_that_come_again_are_no_start_up(void)
         is_int(start_up_us(again, name, with_steps, true), 10, "and what it has above the others");
     }
     is_int(start_up_us(but_one, names[0], false, true), 0, "one piece without does not decide");
+    is_int(start_up_us(late, names[0], false, true), 0, "what begins in the second half is no start");
     is_int(start_up_us(again, names[0], false, false), 90,
            "one iteration that loads all that it runs is a start as a whole");
 }

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
- * recurring_calls.c - what comes again in each steady step is no start-up. Where steps are not known the window is cut into
- * equal pieces, and calls recur where each piece has some while the kernels of the first run again in the last: a single
- * iteration that loads all that it runs is a start as a whole. */
+ * recurring_calls.c - what comes again in each steady step is no start-up. Whatever the steps tell, neither is what begins
+ * in the second half of the window, where the kernels of its first quarter run again in the last: a single iteration that
+ * loads all that it runs is a start as a whole. */
 #include "recurring_calls.h"
 
 #include "poison.h"
 
-#define PIECES_TO_RECUR 3 /* of so many it can be told what each has: our choice */
-#define WINDOW_PIECES 4   /* a start fills the first, perhaps the second: our choice */
+#define STEPS_TO_RECUR 3 /* of so many it can be told what each has: our choice */
+#define WINDOW_PIECES 4  /* a start fills the first, perhaps the second: our choice */
 
-/* What recurs is what the second smallest of the pieces has, in all of them, so that one that is short does not decide. */
+/* What recurs is what the second smallest of the steps has, in all of them, so that one that is short does not decide. */
 struct recurring {
     int64_t all_ns, least_ns, second_ns, count;
 };
@@ -24,9 +24,11 @@ static void see_piece(struct recurring *seen, int64_t ns)
     seen->least_ns = ns < seen->least_ns ? ns : seen->least_ns;
 }
 
-static int64_t recurring_ns(const struct recurring *seen)
+static int64_t recurring_ns(const struct recurring *seen, enum ap_idle_cause cause)
 {
-    if (seen->count < PIECES_TO_RECUR)
+    if (seen->count == 2 && cause == AP_IDLE_allocation) /* a pool that is warm takes none */
+        return 2 * seen->least_ns;
+    if (seen->count < STEPS_TO_RECUR)
         return 0;
     return seen->second_ns < seen->all_ns / seen->count ? seen->second_ns * seen->count : seen->all_ns;
 }
@@ -39,19 +41,18 @@ static int piece_of(const struct ap_split *split, int64_t start_ns)
     return !(place > 0) ? 0 : place < WINDOW_PIECES ? (int)place : WINDOW_PIECES - 1;
 }
 
-/* Each call is of the piece that it begins in, so that a long one does not recur. */
+/* What begins in the second half is no start, and as much of the first half comes again. */
 static int64_t recurring_in_window_ns(const struct ap_split *split, enum ap_idle_cause cause)
 {
     const struct ap_stretches *calls = &split->of_cause[cause];
-    struct recurring seen = { .least_ns = INT64_MAX, .second_ns = INT64_MAX };
-    int64_t piece_ns[WINDOW_PIECES] = { 0 }, most_ns = split->window.cause_ns[cause];
+    int64_t half_ns[2] = { 0 }, most_ns = split->window.cause_ns[cause];
     if (calls->unknown) /* too many for a start */
         return most_ns;
     for (size_t i = 0; i < calls->count; i++)
-        piece_ns[piece_of(split, calls->list[i].start_ns)] += calls->list[i].end_ns - calls->list[i].start_ns;
-    for (int i = 0; i < WINDOW_PIECES; i++)
-        see_piece(&seen, piece_ns[i]);
-    return recurring_ns(&seen) < most_ns ? recurring_ns(&seen) : most_ns;
+        half_ns[piece_of(split, calls->list[i].start_ns) >= WINDOW_PIECES / 2] +=
+            calls->list[i].end_ns - calls->list[i].start_ns;
+    int64_t recurring_ns = half_ns[1] + (half_ns[0] < half_ns[1] ? half_ns[0] : half_ns[1]);
+    return recurring_ns < most_ns ? recurring_ns : most_ns;
 }
 
 /* Most of what devices run in the last piece ran in the first. */
@@ -78,7 +79,7 @@ static enum ap_status does_work_repeat(bool *ret_repeats, const struct ap_split 
 
 /* ---- steps ---- */
 
-/* Of too few steps it is told from the window, of which @in_window_ns recur. */
+/* No less than the window tells, of which @in_window_ns recur. */
 static int64_t recurring_in_steps_ns(const struct ap_split *split, const struct ap_steps *steps, enum ap_idle_cause cause,
                                      int64_t in_window_ns)
 {
@@ -87,11 +88,9 @@ static int64_t recurring_in_steps_ns(const struct ap_split *split, const struct 
     for (size_t i = 0; i < split->step_count; i++)
         if (ap_step_is_steady(&steps->steps[i]))
             see_piece(&seen, split->steps[i].cause_ns[cause]);
-    if (seen.count >= PIECES_TO_RECUR || !window_ns)
-        return recurring_ns(&seen);
-    if (seen.count == 2 && cause == AP_IDLE_allocation) /* a pool that is warm takes none */
-        return 2 * seen.least_ns;
-    return ap_share_of(seen.all_ns, (double)in_window_ns / (double)window_ns);
+    int64_t share_ns = window_ns ? ap_share_of(seen.all_ns, (double)in_window_ns / (double)window_ns) : 0;
+    int64_t ns = recurring_ns(&seen, cause);
+    return ns > share_ns ? ns : share_ns;
 }
 
 enum ap_status ap_find_recurring_calls(struct ap_split *split, const struct ap_trace *trace, const struct ap_links *links,

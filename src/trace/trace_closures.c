@@ -13,8 +13,8 @@
 enum { OPTIMIZER, TRAINING, CLIPPING, PATTERN_COUNT };
 static const char *const patterns[PATTERN_COUNT] = {
     [OPTIMIZER] = "Optimizer.step#*",
-    [TRAINING] = "autograd::engine::evaluate_function*|Optimizer.zero_grad#*|aten::linear|aten::conv1d|aten::conv2d|"
-                 "aten::conv3d|aten::embedding|aten::layer_norm|aten::batch_norm",
+    [TRAINING] = ("autograd::engine::evaluate_function*|Optimizer.zero_grad#*|aten::linear|aten::conv1d|aten::conv2d|"
+                  "aten::conv3d|aten::embedding|aten::layer_norm|aten::batch_norm"),
     [CLIPPING] = "aten::linalg_vector_norm|aten::norm|aten::_foreach_norm", /* of a closure where there is one */
 };
 #define LOOKED_AT (1u << PATTERN_COUNT)

@@ -383,10 +383,13 @@ static void note_gradient(struct ap_habit_rows *rows, struct backward *pass, uin
 /* With the way from the node before. */
 static void note_node(struct ap_habit_rows *rows, struct backward *pass, uint32_t row)
 {
-    int64_t gap_ns = rows->trace->events.start_ns[row] - pass->covered_ns;
-    int64_t lead_ns = pass->node != AP_NO_ROW && gap_ns > 0 && gap_ns <= AP_HABIT_GAP_NS ? gap_ns : 0;
+    bool *overflowed = &rows->habits->overflowed;
+    int64_t start_ns = rows->trace->events.start_ns[row];
+    uint64_t gap_ns = (uint64_t)start_ns - (uint64_t)pass->covered_ns;
+    if (pass->node != AP_NO_ROW && start_ns > pass->covered_ns && gap_ns <= AP_HABIT_GAP_NS)
+        pass->tail_ns = ap_add_sat(pass->tail_ns, (int64_t)gap_ns, overflowed);
     pass->covered_ns = ap_row_end_ns(rows->trace, row);
-    pass->tail_ns = ap_add_sat(pass->tail_ns, lead_ns + rows->trace->events.dur_ns[row], &rows->habits->overflowed);
+    pass->tail_ns = ap_add_sat(pass->tail_ns, rows->trace->events.dur_ns[row], overflowed);
     pass->tail = pass->tail == AP_NO_ROW ? row : pass->tail;
     pass->node = row;
 }

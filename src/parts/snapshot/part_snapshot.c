@@ -267,12 +267,13 @@ static void put_state_of_blocks(struct ap_snapshot_part *pass, struct ap_value *
 }
 
 /* Segments that are cached whole were made for requests that were rounded, too: by as much, as far as anybody knows. */
-static int64_t rounding_reserved_bytes(const struct ap_memory_state *state)
+static int64_t rounding_reserved_bytes(const struct ap_memory_state *state, bool *overflowed)
 {
     int64_t cached_bytes = ap_memory_state_has_blocks(state) ? state->wholly_free_bytes : 0;
-    double share =
-        state->rounded_allocated_bytes > 0 ? (double)state->rounding_bytes / (double)state->rounded_allocated_bytes : 0;
-    return state->rounding_bytes + ap_share_of(cached_bytes, share);
+    if (cached_bytes <= 0 || state->rounding_bytes <= 0 || state->rounded_allocated_bytes <= 0)
+        return state->rounding_bytes;
+    double share = (double)state->rounding_bytes / (double)state->rounded_allocated_bytes;
+    return ap_add_sat(state->rounding_bytes, ap_share_of(cached_bytes, share), overflowed);
 }
 
 static void put_state(struct ap_snapshot_part *pass, struct ap_value *memory, const struct ap_memory_state *state,
@@ -287,7 +288,7 @@ static void put_state(struct ap_snapshot_part *pass, struct ap_value *memory, co
     put_quotient(pass, to, "slack_ratio", used, slack_bytes, reserved_bytes);
     ap_put_bytes(pass, to, "rounding_bytes", rounded, state->rounding_bytes);
     put_quotient(pass, to, "rounding_ratio", rounded, state->rounding_bytes, state->rounded_allocated_bytes);
-    ap_put_bytes(pass, to, "rounding_reserved_bytes", rounded, rounding_reserved_bytes(state));
+    ap_put_bytes(pass, to, "rounding_reserved_bytes", rounded, rounding_reserved_bytes(state, &pass->overflowed));
     put_state_of_blocks(pass, to, state, segments && ap_memory_state_has_blocks(state));
     put_quotient(pass, to, "small_segment_ratio", state->with_type, state->small_bytes, reserved_bytes);
     ap_put_bytes(pass, to, "private_pool_bytes", state->with_pool, state->private_bytes);

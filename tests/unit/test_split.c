@@ -572,6 +572,21 @@ static void long_python_between_launches_is_a_pause(void)
     end(&run);
 }
 
+/* Preprocessing in the only step, before its first kernel. */
+static void a_pause_before_the_first_kernel_of_a_step_counts(void)
+{
+    struct run run;
+    begin(&run);
+    host(&run, "1", "ProfilerStep#4", ANNOTATION, 0, 3000);
+    host(&run, "1", "image.py(9): normalize", PYTHON, 0, 980);
+    call(&run, "1", "cudaLaunchKernel", 990, 0, 5);
+    gpu(&run, "sgemm", KERNEL, 1000, 2000, 5);
+    report(&run);
+    is_int(ap_value_integer(at(&run, "idle.python_pauses.count"), -1), 1, "there is one");
+    is_int(time_at(&run, "idle.python_pauses.dur_us"), 980, "of this length");
+    end(&run);
+}
+
 static void memory_taken_in_each_step_is_no_start_up(void)
 {
     struct run run;
@@ -780,6 +795,7 @@ int main(void)
     rows_that_cross();
     the_host_alone();
     each_bound_has_its_name();
+    a_pause_before_the_first_kernel_of_a_step_counts();
     memory_taken_in_each_step_is_no_start_up();
     long_python_between_launches_is_a_pause();
     a_cut_trace_weakens_its_verdict();

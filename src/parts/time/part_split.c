@@ -127,13 +127,13 @@ static void add_split(struct ap_part_context *context, struct ap_model *model, s
 
 /* ---- gaps ---- */
 
-static void add_gap_sum(const struct ap_split *split, const struct ap_gap_sum *sum, const char *key, struct ap_model *model,
+static void add_gap_sum(int64_t of_ns, const struct ap_gap_sum *sum, const char *key, struct ap_model *model,
                         struct ap_value *idle)
 {
     struct ap_value *to = ap_add_object(model, idle, key);
     ap_add_count(model, to, "count", (int64_t)sum->count);
     ap_add_time(model, to, "dur_us", sum->dur_ns);
-    ap_add_quotient(model, to, "window_ratio", (double)sum->dur_ns, (double)split->window.dur_ns);
+    ap_add_quotient(model, to, "window_ratio", (double)sum->dur_ns, (double)of_ns);
 }
 
 static int64_t gap_ns(const struct ap_gap_detail *gap)
@@ -162,10 +162,12 @@ static void add_gap(struct ap_part_context *context, const struct ap_gap_detail 
  * in one gap it does something else there than to launch, and cheaper launches would not help. */
 #define PAUSE_NS 500000
 
+/* Steps that are judged may begin before the first row of the devices: what the host did there is a pause, too. */
 static bool is_pause(const struct ap_split *split, const struct ap_gap_detail *gap, enum ap_idle_cause cause)
 {
+    bool in_window = gap->start_ns >= split->start_ns && gap->end_ns <= split->end_ns;
     return gap->cause_ns[cause] >= PAUSE_NS && ap_split_top_cause(gap->cause_ns) == cause &&
-           gap->start_ns >= split->start_ns && gap->end_ns <= split->end_ns;
+           (in_window || ap_split_judged(split) == &split->steady);
 }
 
 static void add_pauses(const struct ap_split *split, enum ap_idle_cause cause, const char *path, struct ap_model *model,
@@ -175,14 +177,14 @@ static void add_pauses(const struct ap_split *split, enum ap_idle_cause cause, c
     struct ap_stretches time = { .list = NULL };
     for (size_t i = 0; i < split->detail_count; i++) {
         const struct ap_gap_detail *gap = &split->details[i];
-        if (gap->cause_ns[cause] < PAUSE_NS || ap_split_top_cause(gap->cause_ns) != cause ||
-            gap->start_ns < split->start_ns || gap->end_ns > split->end_ns)
+        if (!is_pause(split, gap, cause))
             continue;
         sum.count++;
         sum.dur_ns += gap->cause_ns[cause];
         ap_stretches_add(&time, model->arena.gate, gap->start_ns, gap->end_ns);
     }
-    add_gap_sum(split, &sum, strrchr(path, '.') + 1, model, idle);
+    int64_t judged_ns = ap_split_judged(split)->dur_ns, window_ns = split->window.dur_ns;
+    add_gap_sum(judged_ns > window_ns ? judged_ns : window_ns, &sum, strrchr(path, '.') + 1, model, idle);
     ap_model_keep_time(model, path, &time);
 }
 
@@ -274,9 +276,9 @@ static enum ap_status add_idle(struct ap_part_context *context, struct ap_model 
     ap_add_count(model, idle, "gap_count", (int64_t)split->gap_sums[AP_GAPS_ALL].count);
     ap_add_time(model, idle, "dur_us", ap_split_idle_ns(&split->window));
     ap_add_time(model, idle, "longest_us", split->detail_count ? gap_ns(&split->details[0]) : 0);
-    add_gap_sum(split, &split->gap_sums[AP_GAPS_OVER_10_US], "over_10us", model, idle);
-    add_gap_sum(split, &split->gap_sums[AP_GAPS_OVER_100_US], "over_100us", model, idle);
-    add_gap_sum(split, &split->gap_sums[AP_GAPS_OVER_1_MS], "over_1ms", model, idle);
+    add_gap_sum(split->window.dur_ns, &split->gap_sums[AP_GAPS_OVER_10_US], "over_10us", model, idle);
+    add_gap_sum(split->window.dur_ns, &split->gap_sums[AP_GAPS_OVER_100_US], "over_100us", model, idle);
+    add_gap_sum(split->window.dur_ns, &split->gap_sums[AP_GAPS_OVER_1_MS], "over_1ms", model, idle);
     add_pauses(split, AP_IDLE_host_python, "idle.python_pauses", model, idle);
     AP_TRY(add_paused_in(context, model, idle, reterr));
     add_pauses(split, AP_IDLE_untraced, "idle.unrecorded_pauses", model, idle);

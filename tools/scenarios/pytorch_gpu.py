@@ -266,9 +266,11 @@ class Job:
     memory: bool = False                              # records the allocator and writes a snapshot
     profiler: dict = field(default_factory=dict)
     least_frame_us: float = 0.0
+    warm_up: int = WARM_UP_STEPS
+    windows: int = WINDOWS                            # of which the median counts; none: the job ends before
 
 
-STACKS = {"with_stack": True}
+STACKS, SHAPES = {"with_stack": True}, {"record_shapes": True}
 JOBS = {
     "item-each-layer": Job(item_each_layer, ["scalar-read-sync"]),
     "outputs-to-host": Job(outputs_to_host, ["large-results-to-host", "pageable-copies"]),
@@ -277,20 +279,19 @@ JOBS = {
     "gc-in-loop": Job(collect_garbage, ["explicit-gc"], profiler=STACKS, least_frame_us=20.0),
     "per-tensor-optimizer": Job(per_tensor_optimizer, ["per-tensor-optimizer"]),
     "zero-grad-keeps": Job(zero_grad_keeps, ["zero-grad", "memset-share"]),
-    "no-autocast": Job(no_autocast, ["no-tensor-cores"]),
-    "unaligned-sizes": Job(unaligned_sizes, ["no-tensor-cores"]),
-    "unfused-attention": Job(unfused_attention, ["unfused-attention"]),
-    "contiguous-convolutions": Job(contiguous_convolutions, ["layout-conversions"]),
+    "no-autocast": Job(no_autocast, ["no-tensor-cores"], profiler=SHAPES),
+    "unaligned-sizes": Job(unaligned_sizes, ["no-tensor-cores"], profiler=SHAPES),
+    "unfused-attention": Job(unfused_attention, ["unfused-attention"], profiler=SHAPES),
+    "contiguous-convolutions": Job(contiguous_convolutions, ["layout-conversions"], profiler=SHAPES),
     "graph-breaks": Job(graph_breaks, ["graph-breaks", "many-compiled-regions"]),
-    "recompiles": Job(recompiles, ["recompiles", "compile-in-window"], steps=4),
+    "recompiles": Job(recompiles, ["recompiles", "compile-in-window"], steps=3, warm_up=1, windows=1),
     "empty-cache-in-loop": Job(empty_cache_each_step, ["empty-cache-in-loop", "empty-cache-pattern", "device-malloc-in-loop",
                                                        "allocator-churn"], memory=True),
     "list-of-losses": Job(list_of_losses, ["memory-leak", "memory-growth"], unit="bytes", steps=6, memory=True),
     "growing-lengths": Job(growing_lengths, ["stranded-memory", "memory-slack", "allocator-churn", "device-malloc-in-loop"],
                            unit="bytes", steps=6, memory=True),
     "out-of-memory": Job(out_of_memory, ["oom-truly-full", "oom-huge-request", "oom-recorded", "trace-oom"], unit="bytes",
-                         steps=12,
-                         memory=True),
+                         steps=12, memory=True, warm_up=0, windows=0),
     "record-stream-growth": Job(record_stream_growth, ["pending-free", "pending-free-peak"], unit="bytes", memory=True),
 }
 
@@ -328,9 +329,9 @@ def work(name, planted, folder, answers):
     torch.manual_seed(0)
     step, figures = job.make(planted), []
     with contextlib.suppress(torch.cuda.OutOfMemoryError):
-        for _ in range(WARM_UP_STEPS if name != "out-of-memory" else 0):
+        for _ in range(job.warm_up):
             step()
-        figures = [window(step, job) for _ in range(WINDOWS if name != "out-of-memory" else 0)]
+        figures = [window(step, job) for _ in range(job.windows)]
     answers.put((figures, record(step, job, folder), os.getpid()))
 
 
@@ -341,7 +342,8 @@ def write_form(name, planted, paths, process_id, cost, options):
     os.makedirs(folder, exist_ok=True)
     documents = {}
     if os.path.exists(trace):
-        documents["trace"] = trim.trim_trace(trim.read_json(trace), job.steps, least_frame_us=job.least_frame_us)
+        documents["trace"] = trim.trim_trace(trim.read_json(trace), job.steps, least_frame_us=job.least_frame_us,
+                                             keep_shapes="record_shapes" in job.profiler)
     if snapshot:
         documents["snapshot"] = trim.trim_snapshot(trim.read_json(snapshot), frames=4)
     for kind, document in documents.items():
@@ -361,7 +363,8 @@ def write_form(name, planted, paths, process_id, cost, options):
 
 
 def run(name, options):
-    context = processes.get_context("spawn")
+    context = processes.get_context("forkserver")
+    context.set_forkserver_preload(["torch", "pytorch_jobs"])
     figures = {}
     with tempfile.TemporaryDirectory() as folder:
         forms = {}

@@ -200,8 +200,8 @@ Answer = namedtuple("Answer", "named cause who what")
 
 def said_of(cluster):
     """{kind: ranks}; of a link its members."""
-    said = {kind: {row["rank"] for row in late["ranks"]} for kind, late in (cluster.get("late") or {}).items()
-            if late["rank_count"]}
+    said = {kind: members_of(late["numbers"] or "") or {row["rank"] for row in late["ranks"]}
+            for kind, late in (cluster.get("late") or {}).items() if late["rank_count"]}
     group = (cluster.get("link") or {}).get("group")
     if group:
         said["link"] = members_of(group)

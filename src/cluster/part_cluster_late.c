@@ -10,10 +10,12 @@
 #include "poison.h"
 
 #define SENTENCE_BYTES 500
+#define NUMBERS_BYTES 160
 #define STEADY_SHARE 0.8     /* of the steps: from here on it is said of all of them */
 #define MUCH_WAITING 0.1     /* of the time of all ranks: from here on it is said beside "balanced" */
 #define TOO_MUCH_WAITING 0.3 /* and from here on it is not called so */
 #define NAMED_RANKS 8        /* of a kind, those with most lateness */
+#define NAMED_RANGES 8       /* of the numbers of a kind */
 
 static const char *time_text(int64_t ns, char to[AP_VALUE_TEXT_BYTES])
 {
@@ -91,6 +93,29 @@ static void add_ranks(const struct ap_run_found *found, enum ap_late_kind kind, 
     }
 }
 
+/* The numbers of a kind's ranks as groups are written: "3,8-15". Too many ranges are no text to read: none then. */
+static struct ap_text numbers_of(const struct ap_run_found *found, enum ap_late_kind kind, char *to, size_t to_bytes)
+{
+    size_t used = 0, ranges = 0;
+    for (size_t i = 0; i < found->view->count; i++) {
+        if (!is_of_kind(found->verdict, i, kind))
+            continue;
+        long long first = (long long)ap_view_rank(found->view, i)->rank, last = first;
+        while (i + 1 < found->view->count && is_of_kind(found->verdict, i + 1, kind) &&
+               ap_view_rank(found->view, i + 1)->rank == last + 1) {
+            i++;
+            last++;
+        }
+        if (++ranges > NAMED_RANGES)
+            return (struct ap_text){ 0 };
+        used += (size_t)snprintf(to + used, to_bytes - used, last > first ? "%s%lld-%lld" : "%s%lld", used ? "," : "", first,
+                                 last);
+        if (used >= to_bytes)
+            return (struct ap_text){ 0 };
+    }
+    return (struct ap_text){ to, used };
+}
+
 /* How long its calls take against the same calls of others. */
 static double longer_times(enum ap_late_kind kind, const struct ap_work_apart *apart)
 {
@@ -127,6 +152,9 @@ static void add_kind(const struct ap_run_found *found, enum ap_late_kind kind, s
     struct ap_value *it = ap_add_object(model, late, ap_late_name(kind));
     bool judged = found->delays->judged_count > 0 || is;
     ap_add_known_count(model, it, "rank_count", judged, (int64_t)group->rank_count);
+    char numbers[NUMBERS_BYTES];
+    struct ap_text all = is ? numbers_of(found, kind, numbers, sizeof(numbers)) : (struct ap_text){ 0 };
+    ap_add_known_text(model, it, "numbers", all.bytes, all);
     ap_add_known_count(model, it, "rank", is, is ? worst->rank : 0);
     ap_add_known_text(model, it, "host", is && worst->host.id, ap_rank_text(view->set, is ? worst->host : frame));
     ap_add_known_time(model, it, "late_us", is, group->late_ns);
@@ -198,6 +226,21 @@ static enum ap_late_kind worst_kind(const struct ap_run_verdict *verdict)
     return worst;
 }
 
+static void say_several(const struct ap_run_found *found, enum ap_late_kind kind, char sentence[SENTENCE_BYTES])
+{
+    const struct ap_late_group *group = &found->verdict->late[kind];
+    char late[AP_VALUE_TEXT_BYTES], step[AP_VALUE_TEXT_BYTES], numbers[NUMBERS_BYTES], who[NUMBERS_BYTES + 8];
+    struct ap_text all = numbers_of(found, kind, numbers, sizeof(numbers));
+    if (all.bytes)
+        (void)snprintf(who, sizeof(who), "ranks %.*s", (int)all.bytes, all.data);
+    else
+        (void)snprintf(who, sizeof(who), "%zu ranks", group->rank_count);
+    (void)snprintf(sentence, SENTENCE_BYTES,
+                   "%s are late in every step, rank %lld by most, %s of a step of %s, and the others wait: %s", who,
+                   (long long)ap_view_rank(found->view, group->worst)->rank, time_text(group->late_ns, late),
+                   time_text(found->view->step_ns, step), ap_late_meaning(kind));
+}
+
 static void say_late(const struct ap_run_found *found, enum ap_late_kind kind, char sentence[SENTENCE_BYTES])
 {
     const struct ap_late_group *group = &found->verdict->late[kind];
@@ -216,9 +259,7 @@ static void say_late(const struct ap_run_found *found, enum ap_late_kind kind, c
             "the others wait for it: %s",
             group->share * 100, rank, late, step, ap_late_meaning(kind));
     else if (group->rank_count > 1)
-        (void)snprintf(sentence, SENTENCE_BYTES,
-                       "%zu ranks are late in every step, rank %lld by most, %s of a step of %s, and the others wait: %s",
-                       group->rank_count, rank, late, step, ap_late_meaning(kind));
+        say_several(found, kind, sentence);
     else
         (void)snprintf(sentence, SENTENCE_BYTES, "rank %lld is late by %s in a step of %s, and the others wait for it: %s",
                        rank, late, step, ap_late_meaning(kind));

@@ -15,7 +15,6 @@
 
 --bless puts what the commands print now, and the rooms as they are now, into the pages. Prints TAP.
 """
-import argparse
 import json
 import os
 import re
@@ -26,13 +25,11 @@ import tempfile
 from functools import lru_cache
 from pathlib import Path
 
-from program import settled
+from program import ROOT, parser_of, settled
 from tap import Tap
+from make_catalogue import all_figures
+from make_catalogue import read as read_catalogue
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "tools"))
-from make_catalogue import all_figures  # noqa: E402
-from make_catalogue import read as read_catalogue  # noqa: E402
 README = ROOT / "README.md"
 PAGES = [README, *sorted((ROOT / "references" / "guide").glob("*.md"))]
 ARCHITECTURE = ROOT / "references" / "architecture.md"
@@ -394,19 +391,11 @@ def check_version(tap):
               [name for name, found in told.items() if not found or found[1] != version])
 
 
-def find_program():
-    built = sorted(ROOT.glob("build*/src/cli/analyze_profile"))
-    return built[0] if built else None
-
-
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--program", type=Path, default=find_program(), help="default: the one in build/")
+    parser = parser_of(__doc__)
     parser.add_argument("--catalogue", type=Path, help="catalogue.i of the build; default: the one beside the program's")
     parser.add_argument("--bless", action="store_true", help="take what the commands print now as right")
     arguments = parser.parse_args()
-    if not arguments.program:
-        sys.exit("docs.py: no program in build/: build it, or name it with --program")
     tap, program = Tap(), arguments.program.resolve()
     arguments.catalogue = arguments.catalogue or program.parents[1] / "catalogue" / "catalogue.i"
     check_commands(tap, program, arguments.bless)

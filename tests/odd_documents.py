@@ -15,8 +15,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from golden import ROOT
-from program import parser_of
+from program import ROOT, parser_of
 from tap import Tap
 
 RUN_LIMIT_S = 60

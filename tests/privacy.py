@@ -5,7 +5,6 @@
 A trace and a snapshot hold a secret word in each kind of field that a file can have; no output may contain it.
 usage: privacy.py --program PATH
 """
-import argparse
 import gzip
 import json
 import os
@@ -16,16 +15,15 @@ import subprocess
 import sys
 import tempfile
 
+from program import ROOT, parser_of
 from tap import Tap
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
 SECRET = "zqsecret"
 
-PARSER = argparse.ArgumentParser()
-PARSER.add_argument("--program", required=True)
+PARSER = parser_of(__doc__)
 PARSER.add_argument("--thorough", action="store_true", help="all scenarios")
 ARGUMENTS = PARSER.parse_args()
-PROGRAM = str(pathlib.Path(ARGUMENTS.program).resolve())
+PROGRAM = str(ARGUMENTS.program.resolve())
 STRIDE = 1 if ARGUMENTS.thorough else 10 # of the scenarios, which are alike
 TAP = Tap()
 ok, skip = TAP.ok, TAP.skip

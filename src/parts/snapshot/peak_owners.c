@@ -274,17 +274,8 @@ static enum ap_status put_device(struct ap_peak_part *own, struct ap_value *list
 static void put_ratios(struct ap_peak_part *own, struct ap_value *to)
 {
     static const char *const keys[] = {
-        [AP_OWNER_PARAMETERS] = "parameters_ratio",
-        [AP_OWNER_GRADIENTS] = "gradients_ratio",
-        [AP_OWNER_OPTIMIZER_STATE] = "optimizer_state_ratio",
-        [AP_OWNER_ACTIVATIONS] = "activations_ratio",
-        [AP_OWNER_TEMPORARIES] = "temporaries_ratio",
-        [AP_OWNER_COMMUNICATION] = "communication_ratio",
-        [AP_OWNER_INPUTS] = "inputs_ratio",
-        [AP_OWNER_KV_CACHE] = "kv_cache_ratio",
-        [AP_OWNER_COPIES] = "copies_of_weights_ratio",
-        [AP_OWNER_KEPT] = "kept_ratio",
-        [AP_OWNER_UNKNOWN] = "unknown_ratio",
+#define AP_OWNER_CATEGORY(id, key, word) key "_ratio",
+#include "owner_category.def"
     };
     struct ap_model *model = own->pass->model;
     struct owner_sums sums = { .stacked_bytes = 0 };

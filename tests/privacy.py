@@ -5,7 +5,6 @@
 A trace and a snapshot hold a secret word in each kind of field that a file can have; no output may contain it.
 usage: privacy.py --program PATH
 """
-import gzip
 import json
 import os
 import pathlib
@@ -15,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 
-from program import ROOT, parser_of
+from program import ROOT, parser_of, unpacked
 from tap import Tap
 
 SECRET = "zqsecret"
@@ -160,8 +159,7 @@ def snapshot():
 
 def texts_of(folder):
     for path in sorted(folder.iterdir()):
-        data = path.read_bytes()
-        yield path.name, (gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data)
+        yield path.name, unpacked(path)
 
 
 def leaks(data):
@@ -312,13 +310,8 @@ def test_slices(folder):
             out.unlink()
 
 
-def read(path):
-    data = path.read_bytes()
-    return gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data
-
-
 def durations(path):
-    document = json.loads(read(path))
+    document = json.loads(unpacked(path))
     events = document if isinstance(document, list) else document["traceEvents"]
     return [(float(event["ts"]), float(event["dur"])) for event in events if event.get("ph") == "X"
             and event.get("cat") != "Trace"]

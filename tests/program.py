@@ -2,6 +2,7 @@
 """The program that is tried: where it is, what it writes. A test that imports this can import what lies in tools/, too."""
 
 import argparse
+import gzip
 import json
 import re
 import subprocess
@@ -23,6 +24,11 @@ def parser_of(description):
 
 def program_of(description):
     return parser_of(description).parse_args().program.resolve()
+
+
+def unpacked(path):
+    data = path.read_bytes()
+    return gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data
 
 
 def settled(data):

@@ -7,14 +7,13 @@
 Left out is what goes by the order: memory as its instants tell it, as those of one time have no other, which of equally long
 rows is called the longest, and the order in which categories are met. Prints TAP."""
 
-import gzip
 import json
 import random
 import sys
 import tempfile
 from pathlib import Path
 
-from program import ROOT, Program, parser_of
+from program import ROOT, Program, parser_of, unpacked
 from tap import Tap
 
 TRACES = ["training_step_cuda.json.gz", "sync_heavy.json", "copy_heavy.json", "rocm.json", "python_stacks.json",
@@ -23,8 +22,7 @@ BY_ORDER = {"trace_memory", "longest", "categories", "row_id", "row", "first_byt
 
 
 def read_trace(name):
-    data = (ROOT / "fixtures" / "traces" / name).read_bytes()
-    return json.loads(gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data)
+    return json.loads(unpacked(ROOT / "fixtures" / "traces" / name))
 
 
 def without_order(value):

@@ -10,9 +10,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-from golden import ROOT, check_markdown, read_report, tables_of
+from golden import check_markdown, read_report, tables_of
 from other_traces import VIZTRACER
-from program import parser_of
+from program import ROOT, parser_of
 from tap import Tap
 
 MOST_LINES = 250

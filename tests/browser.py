@@ -12,8 +12,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from golden import ROOT
-from program import parser_of
+from program import ROOT, parser_of
 from tap import Tap
 
 sys.path.insert(0, str(Path(__file__).resolve().parent / "support"))

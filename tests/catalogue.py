@@ -7,7 +7,6 @@ usage: catalogue.py --program PROGRAM --built FOLDER [--bless]
 
 FOLDER holds catalogue.i, report-schema.json and answer-schema.json of the build. --bless copies the schemas to references/.
 Reports are those of fixtures/golden and of what else is in fixtures/. Prints TAP."""
-import argparse
 import json
 import re
 import subprocess
@@ -16,10 +15,10 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "tools"))
-from make_catalogue import ANSWERS, OR_NULL, Mistake, all_figures, read  # noqa: E402
-from golden import Tap, load_validator  # noqa: E402
+from golden import load_validator
+from program import BUILT, ROOT, parser_of
+from tap import Tap
+from make_catalogue import ANSWERS, OR_NULL, Mistake, all_figures, read
 
 LIMIT_S = 120
 
@@ -126,7 +125,7 @@ def check_rows(tap, walk):
 
 def check_reports(tap, written, validate):
     if not validate:
-        tap.skip("NO SCHEMA CHECK: install python3-jsonschema")
+        tap.skip("reports keep to the schema", "NO SCHEMA CHECK: install python3-jsonschema")
         return
     for name, report in written:
         complaints = validate(report)
@@ -162,10 +161,8 @@ def check_titles(tap, catalogue):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    build = ROOT / "build" / "src"
-    parser.add_argument("--program", type=Path, default=build / "cli" / "analyze_profile", help="default: the one in build/")
-    parser.add_argument("--built", type=Path, default=build / "catalogue", help="default: that of build/")
+    parser = parser_of(__doc__)
+    parser.add_argument("--built", type=Path, default=BUILT.parents[1] / "catalogue", help="default: that of build/")
     parser.add_argument("--bless", action="store_true", help="take the schemas that were built as right")
     arguments = parser.parse_args()
     tap = Tap()

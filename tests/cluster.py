@@ -10,8 +10,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from golden import ROOT, load_validator
-from program import Program, program_of
+from golden import load_validator
+from program import ROOT, Program, program_of
 from tap import Tap
 
 TRACES = ROOT / "fixtures" / "traces"

@@ -12,10 +12,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-from program import program_of
+from program import ROOT, Program, program_of
 from tap import Tap
 
-FIXTURES = Path(__file__).resolve().parent.parent / "fixtures"
+FIXTURES = ROOT / "fixtures"
 TRACE = FIXTURES / "recorded" / "training_step_cpu.json.gz"
 SNAPSHOT = FIXTURES / "snapshots" / "fragmented.json"
 SLOWER, FASTER = (FIXTURES / "traces" / f"{when}_slowdown.json.gz" for when in ("after", "before"))
@@ -23,13 +23,9 @@ HEALTHY = FIXTURES / "scenarios" / "driver-lock-healthy" / "trace.json.gz"
 LIMIT_S = 60
 
 
-class Runs:
-    def __init__(self, program, folder):
-        self.program, self.folder = program, folder
-
+class Runs(Program):
     def run(self, *arguments, **more):
-        return subprocess.run([self.program, "--quiet", *map(str, arguments)], cwd=self.folder, capture_output=True,
-                              timeout=LIMIT_S, check=False, **more)
+        return super().run(*arguments, cwd=self.folder, **more)
 
     def report(self, path, *arguments, **more):
         """Its JSON without the path it was read from, or what was complained of."""
@@ -84,7 +80,7 @@ def check_outputs(tap, runs):
 def check_closed_pipe(tap, runs):
     read, write = os.pipe()
     os.close(read)
-    arguments = [runs.program, "--quiet", str(TRACE), "--format", "md", "--json-out", "kept.json"]
+    arguments = [runs.path, "--quiet", str(TRACE), "--format", "md", "--json-out", "kept.json"]
     done = subprocess.run(arguments, cwd=runs.folder, stdout=write, stderr=subprocess.PIPE, timeout=LIMIT_S, check=False)
     os.close(write)
     tap.ok(done.returncode == 0 and not done.stderr, "a closed pipe ends quietly", done.stderr.decode())
@@ -192,7 +188,7 @@ def check_words(tap, runs):
     tap.ok(5 < len(brief) <= 24 and max(map(len, brief)) <= 92, "-h is one screen", f"{len(brief)} lines")
     tap.ok(len(runs.run("--help").stdout.splitlines()) > 100, "--help is all")
     tap.same(runs.run("-V").stdout, runs.run("--version").stdout, "-V is --version")
-    done = subprocess.run([runs.program, "-q", str(TRACE)], capture_output=True, timeout=LIMIT_S, check=False)
+    done = subprocess.run([runs.path, "-q", str(TRACE)], capture_output=True, timeout=LIMIT_S, check=False)
     tap.same(done.stderr, b"", "-q is --quiet")
     for arguments, words in ((["--htm-out", "x"], "did you mean --html-out"), (["--jsonout"], "did you mean --json-out"),
                              (["--fromat", "x"], "did you mean --format"),

@@ -9,12 +9,10 @@ import tempfile
 import xml.etree.ElementTree
 from pathlib import Path
 
-from golden import ROOT, load_validator
-from program import Program, program_of
+from golden import load_validator
+from program import ROOT, Program, program_of
 from tap import Tap
-
-sys.path.insert(0, str(ROOT / "tools"))
-import make_fixtures  # noqa: E402 (found by the line above)
+import make_fixtures
 
 STEPS = 12
 CHANGES = ("worse", "better", "differs", "changed", "new", "gone")

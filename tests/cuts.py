@@ -11,8 +11,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from golden import ROOT
-from program import parser_of
+from program import ROOT, parser_of, unpacked
 from tap import Tap
 
 
@@ -87,8 +86,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         program = Program(str(Path(arguments.program).resolve()), folder, arguments.cuts)
         for name in ("traces/training_step_cuda.json.gz", "traces/pretty_printed.json", "traces/compact_one_line.json"):
-            raw = (fixtures / name).read_bytes()
-            text = gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw
+            text = unpacked(fixtures / name)
             document = json.loads(text)
             events = len(document["traceEvents"] if isinstance(document, dict) else document)
             check_trace(tap, program, f"{name}, plain", text, events)

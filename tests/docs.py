@@ -9,13 +9,12 @@
   name no other options; a test tries each.
 - In all documents: links lead somewhere, paths and files exist, figures named by their path stand in a report, and
   so do the rules of the README's table in the rubric.
-- The rooms of references/architecture.md are the folders below src/ that a meson.build makes into a library or program, and
-  each sees what stands there. CITATION.cff and CHANGELOG.md are about the version that meson.build tells.
+- The rooms of references/architecture.md are the folders below src/ that a meson.build makes into a library or program.
+  CITATION.cff and CHANGELOG.md are about the version that meson.build tells.
 - The README stays short.
 
 --bless puts what the commands print now, and the rooms as they are now, into the pages. Prints TAP.
 """
-import argparse
 import json
 import os
 import re
@@ -26,13 +25,11 @@ import tempfile
 from functools import lru_cache
 from pathlib import Path
 
-from program import settled
+from program import ROOT, parser_of, settled
 from tap import Tap
+from make_catalogue import all_figures
+from make_catalogue import read as read_catalogue
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "tools"))
-from make_catalogue import all_figures  # noqa: E402
-from make_catalogue import read as read_catalogue  # noqa: E402
 README = ROOT / "README.md"
 PAGES = [README, *sorted((ROOT / "references" / "guide").glob("*.md"))]
 ARCHITECTURE = ROOT / "references" / "architecture.md"
@@ -349,41 +346,29 @@ def check_documents(tap, catalogue):
 # ---- rooms and version
 
 ROOMS = re.compile(r"(<!-- rooms: .*?-->\n)(.*?)(<!-- end of rooms -->)", re.DOTALL)
-ROOM_HEAD = "| Room | What it knows | Sees |\n|---|---|---|\n"
+ROOM_HEAD = "| Room | What it knows |\n|---|---|\n"
 
 
 def rooms_of_build():
-    """{room: the rooms that it sees}, from the files that build them: a room is a folder with a library or the program."""
-    texts = {str(path.parent.relative_to(ROOT / "src")): re.sub(r"#.*", "", path.read_text(encoding="utf-8"))
-             for path in sorted((ROOT / "src").rglob("meson.build"))}
-    texts = {room: text for room, text in texts.items() if re.search(r"\b(?:library|static_library|executable)\(", text)}
-    room_of = {name: room for room, text in texts.items() for name in re.findall(r"^(\w+)_dep = ", text, re.MULTILINE)}
-    return {room: sorted({room_of[name] for name in re.findall(r"\b(\w+)_dep\b", text) if room_of.get(name, room) != room})
-            for room, text in texts.items()}
-
-
-def rooms_of_page(block):
-    rows = re.findall(r"^\| `([\w/]+)` \| *(.*?) *\| *(.*?) *\|$", block, re.MULTILINE)
-    return {room: (knows, sees) for room, knows, sees in rows}
+    """A room is a folder whose meson.build makes a library or the program."""
+    made = re.compile(r"^[^#\n]*\b(?:library|static_library|executable)\(", re.MULTILINE)
+    return [str(path.parent.relative_to(ROOT / "src")) for path in sorted((ROOT / "src").rglob("meson.build"))
+            if made.search(path.read_text(encoding="utf-8"))]
 
 
 def check_rooms(tap, bless):
-    built = {room: ", ".join(f"`{other}`" for other in sees) or "nothing" for room, sees in rooms_of_build().items()}
-    text = ARCHITECTURE.read_text(encoding="utf-8")
+    built, text = rooms_of_build(), ARCHITECTURE.read_text(encoding="utf-8")
+    told = dict(re.findall(r"^\| `([\w/]+)` \| *(.*?) *\|$", ROOMS.search(text)[2], re.MULTILINE))
     if bless:
-        told = rooms_of_page(ROOMS.search(text)[2])
-        order = [room for room in told if room in built] + [room for room in built if room not in told]
-        rows = "".join(f"| `{room}` | {told.get(room, ('TODO', ''))[0]} | {built[room]} |\n" for room in order)
-        text = ROOMS.sub(lambda match: match[1] + ROOM_HEAD + rows + match[3], text)
-        ARCHITECTURE.write_text(text, encoding="utf-8")
-    told = rooms_of_page(ROOMS.search(text)[2])
+        told = {room: knows for room, knows in told.items() if room in built} | \
+               {room: "TODO" for room in built if room not in told}
+        rows = "".join(f"| `{room}` | {knows} |\n" for room, knows in told.items())
+        ARCHITECTURE.write_text(ROOMS.sub(lambda match: match[1] + ROOM_HEAD + rows + match[3], text), encoding="utf-8")
     complaints = [f"{room}: no row in the table" for room in built if room not in told] + \
                  [f"{room}: no such room in src" for room in told if room not in built] + \
-                 [f"{room}: what does it know?" for room, (knows, _) in told.items() if knows in ("", "TODO")] + \
-                 [f"{room}: sees {built[room]}, not {sees}" for room, (_, sees) in told.items()
-                  if built.get(room, sees) != sees]
-    tap.check(f"the {len(built)} rooms of src stand in {name_of(ARCHITECTURE)}, and what each sees",
-              complaints + ["tests/docs.py --bless takes rooms and what they see over"] * bool(complaints))
+                 [f"{room}: what does it know?" for room, knows in told.items() if knows in ("", "TODO")]
+    tap.check(f"the {len(built)} rooms of src stand in {name_of(ARCHITECTURE)}",
+              complaints + ["tests/docs.py --bless takes over which there are"] * bool(complaints))
 
 
 def check_version(tap):
@@ -394,19 +379,11 @@ def check_version(tap):
               [name for name, found in told.items() if not found or found[1] != version])
 
 
-def find_program():
-    built = sorted(ROOT.glob("build*/src/cli/analyze_profile"))
-    return built[0] if built else None
-
-
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--program", type=Path, default=find_program(), help="default: the one in build/")
+    parser = parser_of(__doc__)
     parser.add_argument("--catalogue", type=Path, help="catalogue.i of the build; default: the one beside the program's")
     parser.add_argument("--bless", action="store_true", help="take what the commands print now as right")
     arguments = parser.parse_args()
-    if not arguments.program:
-        sys.exit("docs.py: no program in build/: build it, or name it with --program")
     tap, program = Tap(), arguments.program.resolve()
     arguments.catalogue = arguments.catalogue or program.parents[1] / "catalogue" / "catalogue.i"
     check_commands(tap, program, arguments.bless)

@@ -10,10 +10,9 @@ import tempfile
 from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 
-from program import program_of
+from program import ROOT, program_of
 from tap import Tap
 
-ROOT = Path(__file__).resolve().parent.parent
 
 # What the generator calls an oddity, and the warnings that count it; several share one. Those that stand in no line here are
 # told by a figure or a detail instead of a count.

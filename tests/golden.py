@@ -20,7 +20,6 @@ validated against references/report-schema.json, and every figure of the Markdow
 the JSON, in the row that it claims to stand in; of all reports, whatever is kept of them. Prints TAP.
 """
 
-import argparse
 import fnmatch
 import json
 import os
@@ -31,10 +30,9 @@ import tempfile
 from decimal import Decimal
 from pathlib import Path
 
-from program import settled
+from program import ROOT, parser_of, settled
 from tap import Tap
 
-ROOT = Path(__file__).resolve().parent.parent
 RUN_LIMIT_S = 120
 MARKDOWN = ("report.md", "brief.md")
 
@@ -467,27 +465,16 @@ def check_contents(tap, case, files, validate):
            "\n".join(complaints))
 
 
-def find_program():
-    for folder in ("build", "builddir"):
-        path = ROOT / folder / "src" / "cli" / "analyze_profile"
-        if path.exists():
-            return path
-    return None
-
-
 def parse_arguments():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of(__doc__)
     parser.add_argument("cases", nargs="*", metavar="CASE", help="only these cases")
     parser.add_argument("--bless", action="store_true", help="take what the program writes now as right")
-    parser.add_argument("--program", type=Path, default=find_program(), help="default: the one in build/")
     parser.add_argument("--fixtures", type=Path, default=ROOT / "fixtures", help="folder that holds golden/")
     return parser.parse_args()
 
 
 def main():
     arguments = parse_arguments()
-    if not arguments.program:
-        sys.exit("golden.py: no program in build/: build it, or name it with --program")
     tap = Tap()
     schema_path = ROOT / "references" / "report-schema.json"
     validate = load_validator(schema_path, checked=True)

@@ -13,8 +13,8 @@ import tempfile
 from html.parser import HTMLParser
 from pathlib import Path
 
-from golden import ROOT, load_validator
-from program import parser_of
+from golden import load_validator
+from program import ROOT, parser_of
 from tap import Tap
 
 MOST_BYTES = 1_500_000

@@ -9,18 +9,15 @@ window kept. What comes first then with high or critical severity must be what c
 findings named below for it; a run that had no such finding gets none. Prints TAP.
 To add one: a line in SCENARIOS or CHANGES."""
 
-import argparse
 import gzip
 import json
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
-from golden import ROOT
+from program import ROOT, Program, program_of
 from tap import Tap
 
-LIMIT_S = 60
 # The scenario, and what may come first when less is known.
 SCENARIOS = {
     "cold-start": {"cold-start-step"},
@@ -87,15 +84,12 @@ def first_of(program, document, folder):
     """The first finding, where it is of high or critical severity."""
     path = Path(folder) / "trace.json"
     path.write_text(json.dumps(document), encoding="utf-8")
-    done = subprocess.run([program, path, "--format", "json"], capture_output=True, timeout=LIMIT_S, check=True)
-    findings = json.loads(done.stdout)["findings"]
+    findings = Program(program).json(path)["findings"]
     return findings[0]["rule_id"] if findings and findings[0]["severity"] in ("high", "critical") else None
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--program", type=Path, required=True)
-    program, tap = parser.parse_args().program.resolve(), Tap()
+    program, tap = program_of(__doc__), Tap()
     with tempfile.TemporaryDirectory() as folder:
         for name, allowed in SCENARIOS.items():
             data = (ROOT / "fixtures" / "scenarios" / name / "trace.json.gz").read_bytes()

@@ -22,8 +22,7 @@ from importlib.machinery import SourceFileLoader
 from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
 
-from golden import ROOT
-from program import parser_of
+from program import ROOT, parser_of
 from tap import Tap
 
 MAKER = ROOT / "tools" / "make_cluster"

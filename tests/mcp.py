@@ -15,8 +15,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from golden import ROOT, load_validator
-from program import parser_of
+from golden import load_validator
+from program import ROOT, parser_of
 from tap import Tap
 
 TRACES = ROOT / "fixtures" / "traces"

@@ -7,21 +7,17 @@ run, books are kept of what each allocation is for; the report's categories at t
 the report leaves open is no mistake but limited for each kind, what it names wrongly is.
 """
 import json
-import subprocess
 import sys
 import tempfile
 from collections import defaultdict
 from contextlib import contextmanager
 from pathlib import Path
 
-from golden import ROOT
-from program import parser_of
+from program import Program, parser_of
 from tap import Tap
-
-sys.path.insert(0, str(ROOT / "tools"))
-from scenarios.allocator_model import MIB, snapshot_document  # noqa: E402
-from scenarios.memory_jobs import (BUILD, CALLS, MAIN, TORCH, TRAIN_STEP, Job, Transformer,  # noqa: E402
-                                   released, stack)
+from scenarios.allocator_model import MIB, snapshot_document
+from scenarios.memory_jobs import (BUILD, CALLS, MAIN, TORCH, TRAIN_STEP, Job, Transformer, released,
+                                   stack)
 
 # False of all these programs:
 FALSE = {"memory-leak", "memory-spike", "stranded-memory", "gradients-in-forward", "old-gradients"}
@@ -391,11 +387,7 @@ def of_category(report):
 def told(program, document, folder):
     path = folder / "snapshot.json"
     path.write_text(json.dumps(document))
-    done = subprocess.run([program, "--quiet", "--memory-json", path, "--format", "json"], capture_output=True, timeout=120,
-                          check=False)
-    if done.returncode:
-        raise AssertionError(done.stderr.decode())
-    return json.loads(done.stdout)
+    return Program(program).json("--memory-json", path)
 
 
 def wrong_bytes(rows, books):

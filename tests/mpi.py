@@ -11,8 +11,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from golden import ROOT
-from program import parser_of
+from program import ROOT, parser_of
 from tap import Tap
 
 CLUSTER = ROOT / "fixtures" / "cluster"

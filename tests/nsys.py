@@ -10,12 +10,9 @@ import sqlite3
 import sys
 import tempfile
 
-from golden import ROOT
-from program import Program, parser_of
+from program import ROOT, Program, parser_of
 from tap import Tap
-
-sys.path.insert(0, str(ROOT / "tools"))
-import make_nsys  # noqa: E402
+import make_nsys
 
 TRACES = ROOT / "fixtures" / "traces"
 RUNS = ["training_step_cuda.json.gz", "training_healthy.json.gz", "sync_heavy.json", "copy_heavy.json", "tiny_ops.json"]

@@ -7,7 +7,6 @@ Each run ends with a report or with a message, never otherwise; what it writes i
 whatever stood in the input; and a second run writes the same. odd_documents.py --program PROGRAM [--runs N] [--seed N].
 Prints TAP.
 """
-import gzip
 import json
 import random
 import subprocess
@@ -15,8 +14,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from golden import ROOT
-from program import parser_of
+from program import ROOT, parser_of, unpacked
 from tap import Tap
 
 RUN_LIMIT_S = 60
@@ -40,9 +38,7 @@ def read_document(kind, name):
     for suffix in (".json", ".json.gz"):
         path = ROOT / "fixtures" / kind / (name + suffix)
         if path.exists():
-            data = path.read_bytes()
-            text = gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data
-            return json.loads(text.decode("utf-8-sig", errors="replace"), strict=False)
+            return json.loads(unpacked(path).decode("utf-8-sig", errors="replace"), strict=False)
     raise FileNotFoundError(name)
 
 

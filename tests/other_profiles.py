@@ -3,24 +3,22 @@
 """Files of other profilers: the planted cause stands first, of a healthy file nothing is said above a remark; files that
 belong together are read together, in any order, as a folder and as --cpu-trace. Prints TAP."""
 import json
+import os
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
-from program import program_of
+from program import ROOT, Program, program_of
 from tap import Tap
+from make_other_profiles import PLANTED
 
-ROOT = Path(__file__).resolve().parent.parent
 OTHERS = ROOT / "fixtures" / "others"
-sys.path.insert(0, str(ROOT / "tools"))
-from make_other_profiles import PLANTED  # noqa: E402
 
 
 def run(program, folder, *args):
     path = Path(folder) / "report.json"
-    done = subprocess.run([program, *map(str, args), "--json-out", str(path), "--md-out", str(Path(folder) / "report.md")],
-                          capture_output=True, text=True, timeout=300, check=False)
+    done = Program(program).run(*args, "--json-out", path, "--md-out", os.devnull, text=True)
     return done, json.loads(path.read_text(encoding="utf-8")) if done.returncode == 0 else None
 
 

@@ -10,13 +10,10 @@ import sys
 import tempfile
 
 import nsys
-from golden import ROOT
 from program import Program, program_of
 from tap import Tap
-
-sys.path.insert(0, str(ROOT / "tools"))
-import make_nsys  # noqa: E402
-import make_xla  # noqa: E402
+import make_nsys
+import make_xla
 
 RUNS = ["training_step_cuda.json.gz", "training_healthy.json.gz", "copy_heavy.json", "tiny_ops.json"]
 # What does not depend on how rows are worded: of steps, devices, kernels, copies and links.

@@ -13,8 +13,7 @@ import tempfile
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
-from golden import ROOT
-from program import parser_of
+from program import ROOT, parser_of
 from tap import Tap
 
 GALLERY = ROOT / "references" / "gallery"

@@ -10,18 +10,13 @@ of a step that the cause took without a profiler. Pairs of a made program on a m
 made (tools/make_pairs.py): what is predicted of a step against what it takes. Prints TAP."""
 import json
 import os
-import subprocess
-import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from program import parser_of
+from program import ROOT, Program, parser_of
 from tap import Tap
-
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "tools"))
-import make_pairs  # noqa: E402
+import make_pairs
 
 NEAR, SHARE_NEAR = 0.20, 0.25
 LEAST, SHARE_LEAST = 0.80, 2 / 3
@@ -30,9 +25,10 @@ LITTLE = 0.02  # of a step: nearer than this predictions are right, whatever the
 MEASURED_LEAST = 25  # jobs with a prediction: fewer are no check
 
 
-def report_of(program, trace):
-    run = subprocess.run([program, "--format", "json", "--cpu-trace", str(trace)], capture_output=True, timeout=120)
-    return json.loads(run.stdout) if run.stdout else None
+def report_of(program, trace, *options):
+    """None where there is none."""
+    run = Program(program).run("--format", "json", "--cpu-trace", trace, *options)
+    return json.loads(run.stdout) if run.returncode in (0, 1) and run.stdout else None
 
 
 def largest(findings):
@@ -100,9 +96,8 @@ def made_pair(program, folder, name):
     trace, words, before_us, after_us = make_pairs.make(name)
     path = Path(folder) / (name.replace(" ", "-") + ".json")
     path.write_text(json.dumps(trace), encoding="utf-8")
-    run = subprocess.run([program, "--format", "json", "--cpu-trace", str(path), "--what-if", words], capture_output=True,
-                         timeout=120)
-    prediction = json.loads(run.stdout)["prediction"]["what_if"][0]["prediction"] if run.stdout else None
+    report = report_of(program, path, "--what-if", words)
+    prediction = report and report["prediction"]["what_if"][0]["prediction"]
     window = prediction and prediction["window_gain_us"] / (make_pairs.STEPS * before_us)
     return name, prediction["gain_ratio"] if prediction else None, 1 - after_us / before_us, window
 
@@ -127,9 +122,8 @@ OTHERS = ["op like * speedup 1", "op like * hostfree", "wait like * gone", "copy
 def invariants(program, trace):
     """What a recording breaks; None where nothing is predicted of it."""
     options = [part for change in IN_ORDER + OTHERS for part in ("--what-if", change)]
-    run = subprocess.run([program, "--format", "json", "--cpu-trace", str(trace), *options], capture_output=True,
-                         timeout=300)
-    prediction = json.loads(run.stdout)["prediction"] if run.returncode in (0, 1) and run.stdout else None
+    report = report_of(program, trace, *options)
+    prediction = report and report["prediction"]
     if not prediction or not prediction["replay"]["exact"]:
         return None
     gains = [row["prediction"]["window_gain_us"] if row["prediction"] else 0 for row in prediction["what_if"]]

@@ -5,8 +5,6 @@
 A trace and a snapshot hold a secret word in each kind of field that a file can have; no output may contain it.
 usage: privacy.py --program PATH
 """
-import argparse
-import gzip
 import json
 import os
 import pathlib
@@ -16,16 +14,15 @@ import subprocess
 import sys
 import tempfile
 
+from program import ROOT, parser_of, unpacked
 from tap import Tap
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
 SECRET = "zqsecret"
 
-PARSER = argparse.ArgumentParser()
-PARSER.add_argument("--program", required=True)
+PARSER = parser_of(__doc__)
 PARSER.add_argument("--thorough", action="store_true", help="all scenarios")
 ARGUMENTS = PARSER.parse_args()
-PROGRAM = str(pathlib.Path(ARGUMENTS.program).resolve())
+PROGRAM = str(ARGUMENTS.program.resolve())
 STRIDE = 1 if ARGUMENTS.thorough else 10 # of the scenarios, which are alike
 TAP = Tap()
 ok, skip = TAP.ok, TAP.skip
@@ -162,8 +159,7 @@ def snapshot():
 
 def texts_of(folder):
     for path in sorted(folder.iterdir()):
-        data = path.read_bytes()
-        yield path.name, (gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data)
+        yield path.name, unpacked(path)
 
 
 def leaks(data):
@@ -314,13 +310,8 @@ def test_slices(folder):
             out.unlink()
 
 
-def read(path):
-    data = path.read_bytes()
-    return gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data
-
-
 def durations(path):
-    document = json.loads(read(path))
+    document = json.loads(unpacked(path))
     events = document if isinstance(document, list) else document["traceEvents"]
     return [(float(event["ts"]), float(event["dur"])) for event in events if event.get("ph") == "X"
             and event.get("cat") != "Trace"]
@@ -386,8 +377,7 @@ def test_capture():
     ok(re.search(r"^if torch\.cuda\.is_available\(\):\n    record_snapshot\(", snippet, re.M),
        "and a snapshot only where there is a GPU")
     texts = {"--capture-snippet": snippet, "--help": run("--help").stdout.decode()}
-    texts.update({name: (ROOT / name).read_text()
-                  for name in ("README.md", "references/guide/recording.md", "references/analyze_profile.1.md")})
+    texts.update({name: (ROOT / name).read_text() for name in ("README.md", "references/guide/recording.md")})
     recipe = ("schedule(wait=1, warmup=3, active=5, repeat=1)", "record_shapes=True", "prof.step()",
               '_record_memory_history(max_entries=100000, stacks="python")')
     lacking = [(name, words) for name, text in texts.items() for words in recipe if words not in text]

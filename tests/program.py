@@ -1,14 +1,18 @@
 # SPDX-License-Identifier: MIT
-"""The program that is tried: where it is, what it writes."""
+"""The program that is tried: where it is, what it writes. A test that imports this can import what lies in tools/, too."""
 
 import argparse
+import gzip
 import json
 import re
 import subprocess
+import sys
 from pathlib import Path
 
-BUILT = Path(__file__).resolve().parent.parent / "build" / "src" / "cli" / "analyze_profile"
-LIMIT_S = 120
+ROOT = Path(__file__).resolve().parent.parent
+BUILT = ROOT / "build" / "src" / "cli" / "analyze_profile"
+LIMIT_S = 300
+sys.path.insert(1, str(ROOT / "tools"))
 
 
 def parser_of(description):
@@ -20,6 +24,11 @@ def parser_of(description):
 
 def program_of(description):
     return parser_of(description).parse_args().program.resolve()
+
+
+def unpacked(path):
+    data = path.read_bytes()
+    return gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data
 
 
 def settled(data):
@@ -38,8 +47,8 @@ class Program:
         return subprocess.run([self.path, "--quiet", *map(str, arguments)], capture_output=True, timeout=LIMIT_S,
                               check=False, **more)
 
-    def json(self, *arguments):
-        done = self.run(*arguments, "--format", "json")
+    def json(self, *arguments, **more):
+        done = self.run(*arguments, "--format", "json", **more)
         if done.returncode:
             raise AssertionError(f"{arguments}: {done.stderr.decode()}")
         return json.loads(done.stdout)

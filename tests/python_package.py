@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: MIT
 """The Python package, from its sources over the program that was built: python_package.py --program PROGRAM. Prints TAP.
 PyTorch is played by a stand-in, so that the parts for a GPU run too; AP_TORCH_PYTHON names a Python with the real one."""
-import argparse
 import gzip
 import html
 import json
@@ -16,9 +15,9 @@ import warnings
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
+from program import ROOT, program_of
 from tap import Tap
 
-ROOT = Path(__file__).resolve().parent.parent
 SOURCES = ROOT / "src" / "python"
 TRACE = ROOT / "fixtures" / "recorded" / "training_step_cpu.json.gz"
 SNAPSHOT = ROOT / "fixtures" / "snapshots" / "fragmented.json"
@@ -280,9 +279,7 @@ def check_torch(tap, program, folder):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--program", required=True, type=os.path.abspath)
-    program, tap = parser.parse_args().program, Tap()
+    program, tap = str(program_of(__doc__)), Tap()
     os.environ["ANALYZE_PROFILE_PROGRAM"] = program
     sys.path.insert(0, str(SOURCES))
     import analyze_profile as package

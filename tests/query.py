@@ -14,8 +14,8 @@ import sys
 import tempfile
 from decimal import Decimal
 
-from golden import ROOT, load_validator
-from program import Program, parser_of
+from golden import load_validator
+from program import ROOT, Program, parser_of
 from tap import Tap
 
 TRACES, SNAPSHOTS = ROOT / "fixtures" / "traces", ROOT / "fixtures" / "snapshots"

@@ -5,7 +5,6 @@ and slowly, with exact numbers. The folder is named by --traces or AP_TRACES; wi
 
 real_traces.py --program PROGRAM [--traces FOLDER]. Prints TAP.
 """
-import gzip
 import heapq
 import json
 import os
@@ -16,7 +15,7 @@ import tempfile
 from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 
-from program import parser_of
+from program import parser_of, unpacked
 from tap import Tap
 
 RUN_LIMIT_S = 300
@@ -49,8 +48,7 @@ def run(program, option, path):
 
 
 def read_document(path):
-    data = path.read_bytes()
-    return json.loads(gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data, parse_float=Decimal)
+    return json.loads(unpacked(path), parse_float=Decimal)
 
 
 # ---- the same figures again

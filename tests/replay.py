@@ -8,12 +8,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-from golden import ROOT
 from program import program_of
 from tap import Tap
-
-sys.path.insert(0, str(ROOT / "tools"))
-import make_graph_replay as made  # noqa: E402
+import make_graph_replay as made
 
 PEAKS = """# Ours
 

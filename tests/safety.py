@@ -12,7 +12,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from program import program_of
+from program import Program, program_of
 from tap import Tap
 
 MIB = 2**20
@@ -20,11 +20,8 @@ ESCAPE = "\x1b]0;title\x07\x1b[31m"
 BAD_NAMES = [ESCAPE, "\n::error::forged", "\x9b31m", "\u202edesrever", "a.b", "a\0b"]
 
 
-class Runs:
+class Runs(Program):
     """Runs of the program in a folder of their own."""
-
-    def __init__(self, program, folder):
-        self.program, self.folder = program, folder
 
     def write(self, name, content):
         path = self.folder / name
@@ -32,8 +29,7 @@ class Runs:
         return name
 
     def run(self, *arguments, **more):
-        return subprocess.run([self.program, "--quiet", *arguments], cwd=self.folder, capture_output=True, timeout=60,
-                              check=False, **more)
+        return super().run(*arguments, cwd=self.folder, **more)
 
 
 def hidden_in(output):
@@ -241,7 +237,7 @@ def check_signals(tap, runs):
         os.mkfifo(runs.folder / "pipe")
         before = left(runs)
         # the Markdown goes to a pipe that nobody reads from until the signal has come: the JSON is complete by then
-        running = subprocess.Popen([runs.program, "--quiet", "--cpu-trace", name, "--json-out", "out.json", "--html-out",
+        running = subprocess.Popen([runs.path, "--quiet", "--cpu-trace", name, "--json-out", "out.json", "--html-out",
                                     "out.html", "--trace-out", "pipe", "--md-out", "/dev/null"], cwd=runs.folder,
                                    stderr=subprocess.DEVNULL,
                                    # as if not started by nohup, which ignores one of them
@@ -269,7 +265,7 @@ def check_signals(tap, runs):
 def check_small_things(tap, runs):
     for option in ("--help", "--version", "--capture-snippet", "--list-rules", "--list-metrics", "--completion=bash"):
         with open("/dev/full", "wb") as full:
-            done = subprocess.run([runs.program, option], stdout=full, stderr=subprocess.PIPE, check=False)
+            done = subprocess.run([runs.path, option], stdout=full, stderr=subprocess.PIPE, check=False)
         tap.ok(done.returncode == 4 and done.stderr, f"{option} to a full disk fails", done)
     trace = runs.write("t.json", {"traceEvents": [row for i in range(300) for row in (
         op(1000 * i, 900), {**op(1000 * i + 5, 300), "cat": "kernel", "tid": 7, "args": {"device": 0, "stream": 7}})]})
@@ -323,7 +319,7 @@ def check_default_memory(tap, runs):
     row = b'{"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"dur":1}'
     runs.write("large.json", b'{"traceEvents":[' + b",".join([row] * 1500000) + b"]}")
     try:
-        done = subprocess.run(["unshare", "-rm", "sh", "-c", inside, "sh", runs.program, "--quiet", "large.json"],
+        done = subprocess.run(["unshare", "-rm", "sh", "-c", inside, "sh", runs.path, "--quiet", "large.json"],
                               cwd=runs.folder, capture_output=True, timeout=60, check=False)
     except FileNotFoundError:
         tap.skip(claim, "no unshare here")

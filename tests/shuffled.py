@@ -7,27 +7,22 @@
 Left out is what goes by the order: memory as its instants tell it, as those of one time have no other, which of equally long
 rows is called the longest, and the order in which categories are met. Prints TAP."""
 
-import gzip
 import json
 import random
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
-from golden import ROOT
-from program import parser_of
+from program import ROOT, Program, parser_of, unpacked
 from tap import Tap
 
-LIMIT_S = 60
 TRACES = ["training_step_cuda.json.gz", "sync_heavy.json", "copy_heavy.json", "rocm.json", "python_stacks.json",
           "cpu_only_gloo.json", "compact_one_line.json", "epoch_ns_digits.json", "mtia.json", "kineto_2021.json"]
 BY_ORDER = {"trace_memory", "longest", "categories", "row_id", "row", "first_byte_offset"}
 
 
 def read_trace(name):
-    data = (ROOT / "fixtures" / "traces" / name).read_bytes()
-    return json.loads(gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data)
+    return json.loads(unpacked(ROOT / "fixtures" / "traces" / name))
 
 
 def without_order(value):
@@ -50,9 +45,7 @@ def differences(one, other, path=""):
 def report_of(program, document, folder):
     path = folder / "trace.json"
     path.write_text(json.dumps(document), encoding="utf-8")
-    done = subprocess.run([program, path.name, "--format", "json"], cwd=folder, capture_output=True, timeout=LIMIT_S,
-                          check=True)
-    return without_order(json.loads(done.stdout))
+    return without_order(Program(program).json(path.name, cwd=folder))
 
 
 def main():

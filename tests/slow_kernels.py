@@ -2,13 +2,11 @@
 # SPDX-License-Identifier: MIT
 """Kernels that are slow for one planted cause (tools/scenarios/kernel_cases.py): a rule that fits the cause stands first. Of
 the same work by a good kernel nothing of medium or higher severity is said. Prints TAP."""
-import json
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
-from program import program_of
+from program import Program, program_of
 from tap import Tap
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tools" / "scenarios"))
@@ -23,12 +21,10 @@ PEAKS = """| Device | Kind | fp32 | 16 bit | GB/s | Matmul % |
 
 def report_of(program, folder, text, *more):
     """None where the program failed."""
-    trace, report = Path(folder) / "trace.json", Path(folder) / "report.json"
+    trace = Path(folder) / "trace.json"
     trace.write_text(text, encoding="utf-8")
-    done = subprocess.run([program, str(trace), "--json-out", str(report), "--md-out", str(Path(folder) / "report.md"),
-                           *more],
-                          capture_output=True, text=True, timeout=120, check=False)
-    return None if done.returncode else json.loads(report.read_text(encoding="utf-8"))
+    code, report, _ = Program(program, folder).report(trace, *more)
+    return None if code else report
 
 
 def told(program, folder, text):

@@ -8,10 +8,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-from golden import ROOT, Tap
-
-sys.path.insert(0, str(ROOT / "tools"))
-import check_style as style  # noqa: E402
+from program import ROOT
+from tap import Tap
+import check_style as style
 
 RULES = dict(style.RULES)
 LONG = "x" * style.COLUMNS

@@ -14,8 +14,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from golden import ROOT
-from program import parser_of
+from program import ROOT, parser_of, unpacked
 from tap import Tap
 
 LIMIT_S = 120
@@ -25,8 +24,7 @@ WANTED_BYTES = 6 << 20  # blocks are of 256 KiB and more
 
 
 def read_trace(name):
-    data = (ROOT / "fixtures" / "traces" / name).read_bytes()
-    return json.loads(gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data)
+    return json.loads(unpacked(ROOT / "fixtures" / "traces" / name))
 
 
 def grown(document, indent):

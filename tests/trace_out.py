@@ -13,8 +13,7 @@ from collections import Counter
 from decimal import Decimal
 from pathlib import Path
 
-from golden import ROOT
-from program import program_of
+from program import ROOT, program_of
 from tap import Tap
 
 OURS = "analyze_profile"

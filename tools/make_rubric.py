@@ -14,7 +14,7 @@ MAX_LITERAL = 4000
 
 
 def fail(line, what):
-    sys.exit(f"line {line}: {what}")
+    sys.exit(f"{sys.argv[1]}:{line}: {what}")
 
 
 def words(text, line):

@@ -35,7 +35,7 @@ static const struct ap_part_entry parts[] = {
     { ap_part_engine, 3, EARLY, { "engine" }, NULL },
     { ap_part_replay, 6, EARLY, { "graphs", "repeats" }, NULL },
     { ap_part_launches, 10, EARLY, { "links", "launches" }, NULL },
-    { ap_part_runtime, 7, AP_FACT(names), { "runtime" }, NULL }, /* while the order is found */
+    { ap_part_runtime, 7, AP_FACT(names) | AP_FACT(main_track), { "runtime" }, NULL },
     { ap_part_syncs, 14, EARLY | AP_FACT(split), { "sync" }, NULL },
     { ap_part_copies, 15, EARLY, { "copies" }, NULL },
     { ap_part_trace_memory, 5, EARLY, { "trace_memory" }, NULL },

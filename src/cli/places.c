@@ -23,7 +23,8 @@ static bool same_status(const struct stat *a, const struct stat *b)
     return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
-bool ap_cli_same_place(const char *a, const char *b)
+/* One and the same file under whatever spelling. What takes everything and keeps nothing, as /dev/null, is none. */
+static bool is_same_place(const char *a, const char *b)
 {
     struct stat x, y;
     const char *name_of_a, *name_of_b;
@@ -41,7 +42,7 @@ bool ap_cli_same_place(const char *a, const char *b)
 /* Standard input is no file that something could be written over. */
 static bool is_file_at(const char *input, const char *path)
 {
-    return input && strcmp(input, "-") != 0 && ap_cli_same_place(input, path);
+    return input && strcmp(input, "-") != 0 && is_same_place(input, path);
 }
 
 /* 8=FILE of a series. */
@@ -90,7 +91,7 @@ bool ap_cli_is_output(const struct ap_cli_options *options, const char *path)
     const char *outputs[AP_CLI_OUTPUTS];
     ap_cli_list_outputs(options, outputs);
     for (size_t i = 0; i < AP_CLI_OUTPUTS; i++)
-        if (ap_cli_same_place(outputs[i], path))
+        if (is_same_place(outputs[i], path))
             return true;
     return false;
 }
@@ -108,7 +109,7 @@ bool ap_cli_check_places(const struct ap_cli_options *options, char *text, size_
             return false;
         }
         for (size_t i = 0; i < j; i++)
-            if (ap_cli_same_place(outputs[i], outputs[j])) {
+            if (is_same_place(outputs[i], outputs[j])) {
                 (void)snprintf(text, text_bytes, "%s and %s are the same file", names[i], names[j]);
                 return false;
             }

@@ -9,8 +9,6 @@
 
 /** The files that a run writes, the pictures left out; NULL where one is not wanted. */
 void ap_cli_list_outputs(const struct ap_cli_options *options, const char *to[AP_CLI_OUTPUTS]);
-/** One and the same file under whatever spelling. What takes everything and keeps nothing, as /dev/null, is none. */
-bool ap_cli_same_place(const char *a, const char *b);
 /** Is the path one of the inputs? */
 bool ap_cli_is_input(const struct ap_cli_options *options, const char *path);
 /** Is it one of the outputs, the pictures left out? */

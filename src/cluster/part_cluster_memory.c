@@ -14,18 +14,9 @@ static const char *const metric_keys[AP_MEMORY_METRIC_COUNT_] = { [AP_MEMORY_PEA
                                                                   [AP_MEMORY_SPLIT] = "split",
                                                                   [AP_MEMORY_RETRIES] = "retries" };
 
-static const char *const owner_keys[AP_OWNER_CATEGORY_COUNT_] = {
-    [AP_OWNER_PARAMETERS] = "parameters_bytes",
-    [AP_OWNER_GRADIENTS] = "gradients_bytes",
-    [AP_OWNER_OPTIMIZER_STATE] = "optimizer_state_bytes",
-    [AP_OWNER_ACTIVATIONS] = "activations_bytes",
-    [AP_OWNER_TEMPORARIES] = "temporaries_bytes",
-    [AP_OWNER_COMMUNICATION] = "communication_bytes",
-    [AP_OWNER_INPUTS] = "inputs_bytes",
-    [AP_OWNER_KV_CACHE] = "kv_cache_bytes",
-    [AP_OWNER_COPIES] = "copies_of_weights_bytes",
-    [AP_OWNER_KEPT] = "kept_bytes",
-    [AP_OWNER_UNKNOWN] = "unknown_bytes",
+static const char *const owner_keys[] = {
+#define AP_OWNER_CATEGORY(id, key, word) key "_bytes",
+#include "owner_category.def"
 };
 
 /* ---------------------------------------------------------------------------------------------- one row of each rank */

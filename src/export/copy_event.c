@@ -15,26 +15,7 @@
 #define MORE_FOR_METADATA_BYTES UINT64_C(10000000)
 #define TRACK_KEY_BYTES 256
 
-const struct ap_json_field ap_copy_fields[AP_COPY_FIELD_COUNT_] = {
-    [AP_COPY_PH] = { NULL, "ph", AP_STRINGS_REPEAT },
-    [AP_COPY_CAT] = { NULL, "cat", AP_STRINGS_REPEAT },
-    [AP_COPY_NAME] = { NULL, "name", AP_STRINGS_WITH_QUOTES },
-    [AP_COPY_PID] = { NULL, "pid", AP_STRINGS_ANY },
-    [AP_COPY_TID] = { NULL, "tid", AP_STRINGS_ANY },
-    [AP_COPY_TS] = { NULL, "ts", AP_STRINGS_ANY },
-    [AP_COPY_DUR] = { NULL, "dur", AP_STRINGS_ANY },
-    [AP_COPY_ID] = { NULL, "id", AP_STRINGS_ANY },
-    [AP_COPY_BP] = { NULL, "bp", AP_STRINGS_ANY },
-    [AP_COPY_SCOPE] = { NULL, "s", AP_STRINGS_ANY },
-    [AP_COPY_ARGS_NAME] = { "args", "name", AP_STRINGS_ANY },
-    [AP_COPY_ARGS_LABELS] = { "args", "labels", AP_STRINGS_ANY },
-    [AP_COPY_ARGS_SORT] = { "args", "sort_index", AP_STRINGS_ANY },
-    [AP_COPY_ARGS_EXTERNAL_ID] = { "args", "External id", AP_STRINGS_ANY },
-    [AP_COPY_ARGS_CORRELATION] = { "args", "correlation", AP_STRINGS_ANY },
-    [AP_COPY_ARGS_DEVICE] = { "args", "device", AP_STRINGS_ANY },
-    [AP_COPY_ARGS_STREAM] = { "args", "stream", AP_STRINGS_ANY },
-    [AP_COPY_ARGS_BYTES] = { "args", "bytes", AP_STRINGS_ANY },
-};
+const struct ap_json_field ap_copy_fields[AP_COPY_FIELD_COUNT_] = { AP_COPY_FIELDS(AP_JSON_FIELD) };
 
 /** What the event is, as far as it matters here. */
 struct event {

@@ -6,28 +6,26 @@
 #include "json_element.h"
 #include "trace_copy.h"
 
-enum ap_copy_field {
-    AP_COPY_PH,
-    AP_COPY_CAT,
-    AP_COPY_NAME,
-    AP_COPY_PID,
-    AP_COPY_TID,
-    AP_COPY_TS,
-    AP_COPY_DUR,
-    AP_COPY_ID,
-    AP_COPY_BP,
-    AP_COPY_SCOPE,
-    AP_COPY_ARGS_FIRST_,
-    AP_COPY_ARGS_NAME = AP_COPY_ARGS_FIRST_,
-    AP_COPY_ARGS_LABELS,
-    AP_COPY_ARGS_SORT,
-    AP_COPY_ARGS_EXTERNAL_ID,
-    AP_COPY_ARGS_CORRELATION,
-    AP_COPY_ARGS_DEVICE,
-    AP_COPY_ARGS_STREAM,
-    AP_COPY_ARGS_BYTES,
-    AP_COPY_FIELD_COUNT_
-};
+#define AP_COPY_FIELDS(FIELD)                                   \
+    FIELD(AP_COPY_PH, NULL, "ph", REPEAT)                       \
+    FIELD(AP_COPY_CAT, NULL, "cat", REPEAT)                     \
+    FIELD(AP_COPY_NAME, NULL, "name", WITH_QUOTES)              \
+    FIELD(AP_COPY_PID, NULL, "pid", ANY)                        \
+    FIELD(AP_COPY_TID, NULL, "tid", ANY)                        \
+    FIELD(AP_COPY_TS, NULL, "ts", ANY)                          \
+    FIELD(AP_COPY_DUR, NULL, "dur", ANY)                        \
+    FIELD(AP_COPY_ID, NULL, "id", ANY)                          \
+    FIELD(AP_COPY_BP, NULL, "bp", ANY)                          \
+    FIELD(AP_COPY_SCOPE, NULL, "s", ANY)                        \
+    FIELD(AP_COPY_ARGS_NAME, "args", "name", ANY)               \
+    FIELD(AP_COPY_ARGS_LABELS, "args", "labels", ANY)           \
+    FIELD(AP_COPY_ARGS_SORT, "args", "sort_index", ANY)         \
+    FIELD(AP_COPY_ARGS_EXTERNAL_ID, "args", "External id", ANY) \
+    FIELD(AP_COPY_ARGS_CORRELATION, "args", "correlation", ANY) \
+    FIELD(AP_COPY_ARGS_DEVICE, "args", "device", ANY)           \
+    FIELD(AP_COPY_ARGS_STREAM, "args", "stream", ANY)           \
+    FIELD(AP_COPY_ARGS_BYTES, "args", "bytes", ANY)
+enum ap_copy_field { AP_COPY_FIELDS(AP_JSON_FIELD_ID) AP_COPY_FIELD_COUNT_, AP_COPY_ARGS_FIRST_ = AP_COPY_ARGS_NAME };
 extern const struct ap_json_field ap_copy_fields[AP_COPY_FIELD_COUNT_];
 
 /** Stretches of time whose events are wanted: in order, not touching each other. */

@@ -6,50 +6,28 @@
 
 #include "poison.h"
 
-enum field {
-    FIELD_RECORD,
-    FIELD_GROUP_ID,
-    FIELD_GROUP,
-    FIELD_COLLECTIVE_SEQUENCE,
-    FIELD_P2P_SEQUENCE,
-    FIELD_SEQUENCE,
-    FIELD_NAME,
-    FIELD_CREATED,
-    FIELD_STARTED,
-    FIELD_COMPLETED,
-    FIELD_DURATION,
-    FIELD_INPUT_SIZES,
-    FIELD_OUTPUT_SIZES,
-    FIELD_INPUT_TYPES,
-    FIELD_OUTPUT_TYPES,
-    FIELD_STATE,
-    FIELD_RETIRED,
-    FIELD_P2P,
-    FIELD_FRAMES,
-    FIELD_COUNT_
-};
-
-static const struct ap_json_field fields[FIELD_COUNT_] = {
-    [FIELD_RECORD] = { .key = "record_id" },
-    [FIELD_GROUP_ID] = { .key = "pg_id" },
-    [FIELD_GROUP] = { .key = "process_group" },
-    [FIELD_COLLECTIVE_SEQUENCE] = { .key = "collective_seq_id" },
-    [FIELD_P2P_SEQUENCE] = { .key = "p2p_seq_id" },
-    [FIELD_SEQUENCE] = { .key = "seq_id" },
-    [FIELD_NAME] = { .key = "profiling_name" },
-    [FIELD_CREATED] = { .key = "time_created_ns" },
-    [FIELD_STARTED] = { .key = "time_discovered_started_ns" },
-    [FIELD_COMPLETED] = { .key = "time_discovered_completed_ns" },
-    [FIELD_DURATION] = { .key = "duration_ms" },
-    [FIELD_INPUT_SIZES] = { .key = "input_sizes" },
-    [FIELD_OUTPUT_SIZES] = { .key = "output_sizes" },
-    [FIELD_INPUT_TYPES] = { .key = "input_dtypes" },
-    [FIELD_OUTPUT_TYPES] = { .key = "output_dtypes" },
-    [FIELD_STATE] = { .key = "state" },
-    [FIELD_RETIRED] = { .key = "retired" },
-    [FIELD_P2P] = { .key = "is_p2p" },
-    [FIELD_FRAMES] = { .key = "frames" },
-};
+#define FIELDS(FIELD)                                                 \
+    FIELD(FIELD_RECORD, NULL, "record_id", ANY)                       \
+    FIELD(FIELD_GROUP_ID, NULL, "pg_id", ANY)                         \
+    FIELD(FIELD_GROUP, NULL, "process_group", ANY)                    \
+    FIELD(FIELD_COLLECTIVE_SEQUENCE, NULL, "collective_seq_id", ANY)  \
+    FIELD(FIELD_P2P_SEQUENCE, NULL, "p2p_seq_id", ANY)                \
+    FIELD(FIELD_SEQUENCE, NULL, "seq_id", ANY)                        \
+    FIELD(FIELD_NAME, NULL, "profiling_name", ANY)                    \
+    FIELD(FIELD_CREATED, NULL, "time_created_ns", ANY)                \
+    FIELD(FIELD_STARTED, NULL, "time_discovered_started_ns", ANY)     \
+    FIELD(FIELD_COMPLETED, NULL, "time_discovered_completed_ns", ANY) \
+    FIELD(FIELD_DURATION, NULL, "duration_ms", ANY)                   \
+    FIELD(FIELD_INPUT_SIZES, NULL, "input_sizes", ANY)                \
+    FIELD(FIELD_OUTPUT_SIZES, NULL, "output_sizes", ANY)              \
+    FIELD(FIELD_INPUT_TYPES, NULL, "input_dtypes", ANY)               \
+    FIELD(FIELD_OUTPUT_TYPES, NULL, "output_dtypes", ANY)             \
+    FIELD(FIELD_STATE, NULL, "state", ANY)                            \
+    FIELD(FIELD_RETIRED, NULL, "retired", ANY)                        \
+    FIELD(FIELD_P2P, NULL, "is_p2p", ANY)                             \
+    FIELD(FIELD_FRAMES, NULL, "frames", ANY)
+enum field { FIELDS(AP_JSON_FIELD_ID) FIELD_COUNT_ };
+static const struct ap_json_field fields[FIELD_COUNT_] = { FIELDS(AP_JSON_FIELD) };
 
 /* One entry's members as they stand in the input. */
 struct members {

@@ -13,7 +13,8 @@ const struct ap_hang_info ap_hang_infos[AP_HANG_COUNT_] = {
 
 enum { COMPARISONS = 64, LONE_PART = 3 };
 
-const struct ap_flight_wait *ap_hang_wait_of(const struct ap_hang_search *search, uint32_t group)
+/* Where the ranks of a group stand. */
+static const struct ap_flight_wait *wait_of(const struct ap_hang_search *search, uint32_t group)
 {
     return &search->findings->waits->list[group];
 }
@@ -42,7 +43,7 @@ struct ap_hang_cause ap_hang_cause_of(const struct ap_hang_search *search, enum 
 struct ap_hang_cause ap_hang_cause_in_group(const struct ap_hang_search *search, enum ap_hang verdict,
                                             enum ap_confidence confidence, uint32_t group)
 {
-    const struct ap_flight_wait *wait = ap_hang_wait_of(search, group);
+    const struct ap_flight_wait *wait = wait_of(search, group);
     struct ap_hang_cause cause = ap_hang_cause_of(search, verdict, wait->is_assumed ? AP_CONFIDENCE_low : confidence);
     cause.group = group;
     cause.sequence = wait->sequence;
@@ -162,7 +163,7 @@ static void count_waiters(const struct ap_hang_search *search, uint8_t *peers)
     for (uint32_t k = 0; k < search->group_count; k++) {
         const struct ap_flight_group *it = &findings->groups->groups[search->groups[k]];
         for (uint32_t i = it->first_member; i < it->first_member + it->member_count; i++)
-            if (findings->waits->places[i] == AP_PLACE_MISSING && !ap_hang_wait_of(search, search->groups[k])->has_through)
+            if (findings->waits->places[i] == AP_PLACE_MISSING && !wait_of(search, search->groups[k])->has_through)
                 peers[findings->groups->members[i].dump] = 2;
     }
 }
@@ -229,7 +230,7 @@ static bool is_lone(const struct ap_hang_search *search, uint32_t group)
 {
     const struct ap_flight_groups *groups = search->findings->groups;
     const struct ap_flight_waits *waits = search->findings->waits;
-    const struct ap_flight_wait *wait = ap_hang_wait_of(search, group);
+    const struct ap_flight_wait *wait = wait_of(search, group);
     const struct ap_flight_group *it = &groups->groups[group];
     uint64_t pending = wait->counts[AP_PLACE_PENDING], missing = wait->counts[AP_PLACE_MISSING];
     if (pending + missing < it->size || missing < LONE_PART * pending || hides_members(search, group))
@@ -264,7 +265,7 @@ static enum ap_status add_stuck(struct ap_hang_search *search, uint32_t group, s
         return add_lone(search, group, reterr);
     const struct ap_flight_groups *groups = search->findings->groups;
     const struct ap_flight_waits *waits = search->findings->waits;
-    const struct ap_flight_wait *wait = ap_hang_wait_of(search, group);
+    const struct ap_flight_wait *wait = wait_of(search, group);
     const struct ap_flight_group *it = &groups->groups[group];
     bool unsure = is_gloo(search, wait->entry) || wait->counts[AP_PLACE_ABSENT] || wait->counts[AP_PLACE_UNKNOWN] ||
                   wait->counts[AP_PLACE_EARLIER];
@@ -365,7 +366,7 @@ static void find_first_sends(const struct ap_hang_search *search)
 
 static bool waits_for_nobody(const struct ap_hang_search *search, uint32_t group)
 {
-    const struct ap_flight_wait *wait = ap_hang_wait_of(search, group);
+    const struct ap_flight_wait *wait = wait_of(search, group);
     return !wait->counts[AP_PLACE_MISSING] && !wait->counts[AP_PLACE_ABSENT] && !wait->has_through &&
            !ap_flight_mismatch_of(search->findings->mismatches, group);
 }
@@ -411,7 +412,7 @@ static enum ap_status add_unknown(struct ap_hang_search *search, struct ap_error
 static enum ap_status add_terminal(struct ap_hang_search *search, uint32_t group, struct ap_error *reterr)
 {
     const struct ap_flight_groups *groups = search->findings->groups;
-    const struct ap_flight_wait *wait = ap_hang_wait_of(search, group);
+    const struct ap_flight_wait *wait = wait_of(search, group);
     const struct ap_flight_group *it = &groups->groups[group];
     bool lacks_dumps = groups->world_size > search->findings->flight->dump_count;
     if (!waits_for_nobody(search, group) || hides_members(search, group) || (!it->is_recorded && lacks_dumps))
@@ -452,7 +453,7 @@ static bool waits_more(const void *context, uint32_t a, uint32_t b)
 static enum ap_status list_groups(struct ap_hang_search *search, struct ap_error *reterr)
 {
     for (uint32_t i = 0; i < search->findings->groups->group_count; i++)
-        if (ap_hang_wait_of(search, i)->sequence >= 0)
+        if (wait_of(search, i)->sequence >= 0)
             search->groups[search->group_count++] = i;
     return ap_sort_list(search->to->gate, search->groups, search->group_count, waits_more, search->findings->waits->list,
                         reterr);

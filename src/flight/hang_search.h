@@ -16,9 +16,6 @@ struct ap_hang_search {
     uint32_t comparisons; /* of groups on circles with others that are still made: they are many only in odd input */
 };
 
-/** Where the ranks of a group stand. */
-const struct ap_flight_wait *ap_hang_wait_of(const struct ap_hang_search *search, uint32_t group);
-
 /** A cause of which no group and no entry is known. */
 struct ap_hang_cause ap_hang_cause_of(const struct ap_hang_search *search, enum ap_hang verdict,
                                       enum ap_confidence confidence);

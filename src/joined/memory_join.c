@@ -168,6 +168,15 @@ static enum ap_status judge_clocks(struct ap_memory_join *join, const struct ap_
     return AP_OK;
 }
 
+/* Have trace and snapshot a stretch in common? */
+static bool overlaps(struct ap_memory_join *join, const struct ap_replay *replay)
+{
+    take_span(join, replay);
+    if (join->start_ns >= join->end_ns)
+        join->state = AP_JOIN_APART;
+    return join->state == AP_JOIN_JOINED;
+}
+
 /* Fills in the rest. */
 static enum ap_status take_snapshot(struct ap_memory_join *join, const struct ap_replay *replay, struct ap_error *reterr)
 {
@@ -178,21 +187,11 @@ static enum ap_status take_snapshot(struct ap_memory_join *join, const struct ap
         join->peak_reserved_bytes = device->reserved.peak_bytes;
     join->doubtful = device->below_zero || device->above_reserved || device->times_backwards;
     join->state = !device->has_times ? AP_JOIN_NO_HISTORY_CLOCK : !join->has_base ? AP_JOIN_NO_TRACE_CLOCK : AP_JOIN_JOINED;
-    if (join->state != AP_JOIN_JOINED)
+    if (join->state != AP_JOIN_JOINED || !overlaps(join, replay))
         return AP_OK;
-    take_span(join, replay);
-    if (join->start_ns >= join->end_ns) {
-        join->state = AP_JOIN_APART;
-        return AP_OK;
-    }
     AP_TRY(judge_clocks(join, replay, reterr));
-    if (join->state != AP_JOIN_JOINED)
+    if (join->state != AP_JOIN_JOINED || !overlaps(join, replay)) /* again: the times have moved by the offset */
         return AP_OK;
-    take_span(join, replay); /* again: the times have moved by the offset */
-    if (join->start_ns >= join->end_ns) {
-        join->state = AP_JOIN_APART;
-        return AP_OK;
-    }
     take_moments(join, replay);
     return take_curve(join, replay, reterr);
 }

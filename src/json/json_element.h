@@ -20,6 +20,11 @@ struct ap_json_field {
     } strings;
 };
 
+/** A list of fields is a macro that names these for each, for its enum and for its array:
+ * #define FIELDS(FIELD) FIELD(id, parent or NULL, key, strings) ... */
+#define AP_JSON_FIELD_ID(id, parent, key, strings) id,
+#define AP_JSON_FIELD(id, parent, key, strings) { parent, key, AP_STRINGS_##strings },
+
 /** A member's value as it stands in the input, borrowed until the next element. */
 struct ap_json_span {
     const char *text; /* strings: without the quotes; containers: the whole text */

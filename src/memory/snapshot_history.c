@@ -5,32 +5,19 @@
 
 #include "poison.h"
 
-enum entry_field {
-    ENTRY_ACTION,
-    ENTRY_ADDRESS,
-    ENTRY_SIZE,
-    ENTRY_TIME,
-    ENTRY_FRAMES,
-    ENTRY_DEVICE_FREE,
-    ENTRY_STREAM,
-    ENTRY_POOL,
-    ENTRY_COMPILE_CONTEXT,
-    ENTRY_USER_METADATA,
-    ENTRY_FIELD_COUNT_
-};
-
-static const struct ap_json_field entry_fields[ENTRY_FIELD_COUNT_] = {
-    [ENTRY_ACTION] = { .key = "action" },
-    [ENTRY_ADDRESS] = { .key = "addr" },
-    [ENTRY_SIZE] = { .key = "size" },
-    [ENTRY_TIME] = { .key = "time_us" },
-    [ENTRY_FRAMES] = { .key = "frames" },
-    [ENTRY_DEVICE_FREE] = { .key = "device_free" },
-    [ENTRY_STREAM] = { .key = "stream" },
-    [ENTRY_POOL] = { .key = "pool_id" },
-    [ENTRY_COMPILE_CONTEXT] = { .key = "compile_context" },
-    [ENTRY_USER_METADATA] = { .key = "user_metadata" },
-};
+#define ENTRY_FIELDS(FIELD)                                    \
+    FIELD(ENTRY_ACTION, NULL, "action", ANY)                   \
+    FIELD(ENTRY_ADDRESS, NULL, "addr", ANY)                    \
+    FIELD(ENTRY_SIZE, NULL, "size", ANY)                       \
+    FIELD(ENTRY_TIME, NULL, "time_us", ANY)                    \
+    FIELD(ENTRY_FRAMES, NULL, "frames", ANY)                   \
+    FIELD(ENTRY_DEVICE_FREE, NULL, "device_free", ANY)         \
+    FIELD(ENTRY_STREAM, NULL, "stream", ANY)                   \
+    FIELD(ENTRY_POOL, NULL, "pool_id", ANY)                    \
+    FIELD(ENTRY_COMPILE_CONTEXT, NULL, "compile_context", ANY) \
+    FIELD(ENTRY_USER_METADATA, NULL, "user_metadata", ANY)
+enum entry_field { ENTRY_FIELDS(AP_JSON_FIELD_ID) ENTRY_FIELD_COUNT_ };
+static const struct ap_json_field entry_fields[ENTRY_FIELD_COUNT_] = { ENTRY_FIELDS(AP_JSON_FIELD) };
 
 /* One entry's members as they stand in the input. */
 struct entry {

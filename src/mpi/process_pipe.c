@@ -7,7 +7,7 @@
 
 #include "poison.h"
 
-bool ap_pipe_write(const struct ap_process_pipe *pipe, const void *data, size_t bytes)
+static bool write_all(const struct ap_process_pipe *pipe, const void *data, size_t bytes)
 {
     const char *at = data;
     while (bytes) {
@@ -39,5 +39,5 @@ bool ap_pipe_read(const struct ap_process_pipe *pipe, void *to, size_t bytes)
 
 bool ap_pipe_send(const struct ap_process_pipe *pipe, const struct ap_frame *frame, const void *data)
 {
-    return ap_pipe_write(pipe, frame, sizeof(*frame)) && (!data || ap_pipe_write(pipe, data, (size_t)frame->bytes));
+    return write_all(pipe, frame, sizeof(*frame)) && (!data || write_all(pipe, data, (size_t)frame->bytes));
 }

@@ -33,7 +33,6 @@ struct ap_process_pipe {
 };
 
 /** False where the other end is gone. */
-AP_MUST_CHECK bool ap_pipe_write(const struct ap_process_pipe *pipe, const void *data, size_t bytes);
 AP_MUST_CHECK bool ap_pipe_read(const struct ap_process_pipe *pipe, void *to, size_t bytes);
 /** A frame, and its @data of frame->bytes bytes where that is not NULL. */
 AP_MUST_CHECK bool ap_pipe_send(const struct ap_process_pipe *pipe, const struct ap_frame *frame, const void *data);

@@ -71,21 +71,8 @@ bool ap_collective_ends_together(enum ap_collective_operation operation)
 const char *ap_collective_operation_name(enum ap_collective_operation operation)
 {
     static const char *const names[] = {
-        [AP_COLLECTIVE_allreduce] = "allreduce",
-        [AP_COLLECTIVE_allgather] = "allgather",
-        [AP_COLLECTIVE_reducescatter] = "reducescatter",
-        [AP_COLLECTIVE_alltoall] = "alltoall",
-        [AP_COLLECTIVE_broadcast] = "broadcast",
-        [AP_COLLECTIVE_reduce] = "reduce",
-        [AP_COLLECTIVE_gather] = "gather",
-        [AP_COLLECTIVE_scatter] = "scatter",
-        [AP_COLLECTIVE_send] = "send",
-        [AP_COLLECTIVE_recv] = "recv",
-        [AP_COLLECTIVE_sendrecv] = "sendrecv",
-        [AP_COLLECTIVE_barrier] = "barrier",
-        [AP_COLLECTIVE_dispatch] = "dispatch",
-        [AP_COLLECTIVE_combine] = "combine",
-        [AP_COLLECTIVE_unknown] = "unknown",
+#define AP_COLLECTIVE(id) #id,
+#include "collective.def"
     };
     return names[operation];
 }

@@ -7,21 +7,8 @@
 #include "base.h"
 
 enum ap_collective_operation {
-    AP_COLLECTIVE_allreduce,
-    AP_COLLECTIVE_allgather,
-    AP_COLLECTIVE_reducescatter,
-    AP_COLLECTIVE_alltoall,
-    AP_COLLECTIVE_broadcast,
-    AP_COLLECTIVE_reduce,
-    AP_COLLECTIVE_gather,
-    AP_COLLECTIVE_scatter,
-    AP_COLLECTIVE_send,
-    AP_COLLECTIVE_recv,
-    AP_COLLECTIVE_sendrecv,
-    AP_COLLECTIVE_barrier,
-    AP_COLLECTIVE_dispatch,
-    AP_COLLECTIVE_combine,
-    AP_COLLECTIVE_unknown,
+#define AP_COLLECTIVE(id) AP_COLLECTIVE_##id,
+#include "collective.def"
     AP_COLLECTIVE_COUNT_
 };
 

@@ -9,34 +9,20 @@
 
 #include "poison.h"
 
-enum field {
-    FIELD_category,
-    FIELD_phase,
-    FIELD_name,
-    FIELD_tid,
-    FIELD_start,
-    FIELD_dur,
-    FIELD_op,
-    FIELD_provider,
-    FIELD_shape,
-    FIELD_output,
-    FIELD_pool,
-    FIELD_COUNT_
-};
-
-static const struct ap_json_field fields[FIELD_COUNT_] = {
-    [FIELD_category] = { NULL, "cat", AP_STRINGS_REPEAT },
-    [FIELD_phase] = { NULL, "ph", AP_STRINGS_REPEAT },
-    [FIELD_name] = { NULL, "name", AP_STRINGS_WITH_QUOTES },
-    [FIELD_tid] = { NULL, "tid", AP_STRINGS_ANY },
-    [FIELD_start] = { NULL, "ts", AP_STRINGS_ANY },
-    [FIELD_dur] = { NULL, "dur", AP_STRINGS_ANY },
-    [FIELD_op] = { "args", "op_name", AP_STRINGS_ANY },
-    [FIELD_provider] = { "args", "provider", AP_STRINGS_ANY },
-    [FIELD_shape] = { "args", "input_type_shape", AP_STRINGS_ANY },
-    [FIELD_output] = { "args", "output_size", AP_STRINGS_ANY },
-    [FIELD_pool] = { "args", "thread_scheduling_stats", AP_STRINGS_ANY },
-};
+#define FIELDS(FIELD)                                   \
+    FIELD(FIELD_category, NULL, "cat", REPEAT)          \
+    FIELD(FIELD_phase, NULL, "ph", REPEAT)              \
+    FIELD(FIELD_name, NULL, "name", WITH_QUOTES)        \
+    FIELD(FIELD_tid, NULL, "tid", ANY)                  \
+    FIELD(FIELD_start, NULL, "ts", ANY)                 \
+    FIELD(FIELD_dur, NULL, "dur", ANY)                  \
+    FIELD(FIELD_op, "args", "op_name", ANY)             \
+    FIELD(FIELD_provider, "args", "provider", ANY)      \
+    FIELD(FIELD_shape, "args", "input_type_shape", ANY) \
+    FIELD(FIELD_output, "args", "output_size", ANY)     \
+    FIELD(FIELD_pool, "args", "thread_scheduling_stats", ANY)
+enum field { FIELDS(AP_JSON_FIELD_ID) FIELD_COUNT_ };
+static const struct ap_json_field fields[FIELD_COUNT_] = { FIELDS(AP_JSON_FIELD) };
 
 /* Longer shapes are one where they begin alike. */
 #define SHAPE_BYTES 200

@@ -62,40 +62,23 @@ static enum ap_status read_elements(struct reading *reading, const struct ap_jso
 /* ---------------------------------------------------------------------------------------------------------- queries */
 
 /* Up to version 8.0 copies were called "in" and "out". */
-enum query_field {
-    QUERY_start_enqueue,
-    QUERY_end_enqueue,
-    QUERY_start_h2d,
-    QUERY_start_in,
-    QUERY_start_compute,
-    QUERY_end_compute,
-    QUERY_end_d2h,
-    QUERY_end_out,
-    QUERY_h2d,
-    QUERY_in,
-    QUERY_compute,
-    QUERY_d2h,
-    QUERY_out,
-    QUERY_latency,
-    QUERY_COUNT_
-};
-
-static const struct ap_json_field query_fields[QUERY_COUNT_] = {
-    [QUERY_start_enqueue] = { NULL, "startEnqMs", AP_STRINGS_ANY },
-    [QUERY_end_enqueue] = { NULL, "endEnqMs", AP_STRINGS_ANY },
-    [QUERY_start_h2d] = { NULL, "startH2dMs", AP_STRINGS_ANY },
-    [QUERY_start_in] = { NULL, "startInMs", AP_STRINGS_ANY },
-    [QUERY_start_compute] = { NULL, "startComputeMs", AP_STRINGS_ANY },
-    [QUERY_end_compute] = { NULL, "endComputeMs", AP_STRINGS_ANY },
-    [QUERY_end_d2h] = { NULL, "endD2hMs", AP_STRINGS_ANY },
-    [QUERY_end_out] = { NULL, "endOutMs", AP_STRINGS_ANY },
-    [QUERY_h2d] = { NULL, "h2dMs", AP_STRINGS_ANY },
-    [QUERY_in] = { NULL, "inMs", AP_STRINGS_ANY },
-    [QUERY_compute] = { NULL, "computeMs", AP_STRINGS_ANY },
-    [QUERY_d2h] = { NULL, "d2hMs", AP_STRINGS_ANY },
-    [QUERY_out] = { NULL, "outMs", AP_STRINGS_ANY },
-    [QUERY_latency] = { NULL, "latencyMs", AP_STRINGS_ANY },
-};
+#define QUERY_FIELDS(FIELD)                                 \
+    FIELD(QUERY_start_enqueue, NULL, "startEnqMs", ANY)     \
+    FIELD(QUERY_end_enqueue, NULL, "endEnqMs", ANY)         \
+    FIELD(QUERY_start_h2d, NULL, "startH2dMs", ANY)         \
+    FIELD(QUERY_start_in, NULL, "startInMs", ANY)           \
+    FIELD(QUERY_start_compute, NULL, "startComputeMs", ANY) \
+    FIELD(QUERY_end_compute, NULL, "endComputeMs", ANY)     \
+    FIELD(QUERY_end_d2h, NULL, "endD2hMs", ANY)             \
+    FIELD(QUERY_end_out, NULL, "endOutMs", ANY)             \
+    FIELD(QUERY_h2d, NULL, "h2dMs", ANY)                    \
+    FIELD(QUERY_in, NULL, "inMs", ANY)                      \
+    FIELD(QUERY_compute, NULL, "computeMs", ANY)            \
+    FIELD(QUERY_d2h, NULL, "d2hMs", ANY)                    \
+    FIELD(QUERY_out, NULL, "outMs", ANY)                    \
+    FIELD(QUERY_latency, NULL, "latencyMs", ANY)
+enum query_field { QUERY_FIELDS(AP_JSON_FIELD_ID) QUERY_COUNT_ };
+static const struct ap_json_field query_fields[QUERY_COUNT_] = { QUERY_FIELDS(AP_JSON_FIELD) };
 
 static int64_t either(int64_t a, int64_t b)
 {
@@ -138,15 +121,14 @@ static enum ap_status take_query(struct reading *reading, const struct ap_json_s
 
 /* ---------------------------------------------------------------------------------------------------- layer profile */
 
-enum layer_field { LAYER_count, LAYER_name, LAYER_total, LAYER_mean, LAYER_median, LAYER_COUNT_ };
-
-static const struct ap_json_field layer_fields[LAYER_COUNT_] = {
-    [LAYER_count] = { NULL, "count", AP_STRINGS_ANY },
-    [LAYER_name] = { NULL, "name", AP_STRINGS_WITH_QUOTES }, /* is not escaped */
-    [LAYER_total] = { NULL, "timeMs", AP_STRINGS_ANY },
-    [LAYER_mean] = { NULL, "averageMs", AP_STRINGS_ANY },
-    [LAYER_median] = { NULL, "medianMs", AP_STRINGS_ANY },
-};
+#define LAYER_FIELDS(FIELD)                                           \
+    FIELD(LAYER_count, NULL, "count", ANY)                            \
+    FIELD(LAYER_name, NULL, "name", WITH_QUOTES) /* is not escaped */ \
+    FIELD(LAYER_total, NULL, "timeMs", ANY)                           \
+    FIELD(LAYER_mean, NULL, "averageMs", ANY)                         \
+    FIELD(LAYER_median, NULL, "medianMs", ANY)
+enum layer_field { LAYER_FIELDS(AP_JSON_FIELD_ID) LAYER_COUNT_ };
+static const struct ap_json_field layer_fields[LAYER_COUNT_] = { LAYER_FIELDS(AP_JSON_FIELD) };
 
 static enum ap_status take_layer(struct reading *reading, const struct ap_json_span *spans)
 {

@@ -42,7 +42,8 @@ enum ap_status ap_trace_add_collective(struct ap_trace *trace, struct ap_collect
     return AP_OK;
 }
 
-enum ap_status ap_trace_add_launched_name(struct ap_trace *trace, struct ap_str kernel, struct ap_error *reterr)
+/* Of the last row. */
+static enum ap_status add_launched_name(struct ap_trace *trace, struct ap_str kernel, struct ap_error *reterr)
 {
     struct ap_launched_name name = { (uint32_t)(trace->events.count - 1), kernel };
     AP_TRY_ADD(trace->gate, trace->launched_names, trace->launched_name_count, trace->launched_name_capacity, reterr, name);
@@ -276,7 +277,7 @@ static enum ap_status take_call(struct ap_trace_reading *reading, struct ap_erro
     struct ap_str kernel;
     AP_TRY(read_text(reading, AP_FIELD_ARGS_KERNEL, &kernel, reterr));
     if (kernel.id)
-        AP_TRY(ap_trace_add_launched_name(reading->trace, kernel, reterr));
+        AP_TRY(add_launched_name(reading->trace, kernel, reterr));
     AP_TRY(read_key(reading, AP_FIELD_ARGS_CORRELATION, &detail.correlation, reterr));
     AP_TRY(read_external_id(reading, &detail.external_id, reterr));
     if (!detail.correlation && !detail.external_id)

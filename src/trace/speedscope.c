@@ -59,6 +59,21 @@ static enum ap_status next_is(struct ap_speedscope *scope, enum ap_json_kind kin
     return *ret_is ? AP_OK : ap_json_skip_rest(scope->reading->json, &token, reterr);
 }
 
+typedef enum ap_status read_value(struct ap_speedscope *scope, const struct ap_json_token *first, struct ap_error *reterr);
+
+/* Of what is no list nothing is read. */
+static enum ap_status read_list(struct ap_speedscope *scope, read_value *read, struct ap_error *reterr)
+{
+    struct ap_json_token token;
+    bool is;
+    AP_TRY(next_is(scope, AP_JSON_ARRAY_BEGIN, &is, reterr));
+    for (; is;) {
+        AP_TRY_UNTIL_END(ap_json_next_element(scope->reading->json, &token, reterr));
+        AP_TRY(read(scope, &token, reterr));
+    }
+    return AP_OK;
+}
+
 static uint32_t frame_of(const struct ap_json_token *token)
 {
     int64_t number;
@@ -79,19 +94,17 @@ static int64_t millionths_of(struct ap_speedscope *scope, const struct ap_json_t
     return 0;
 }
 
-static enum ap_status read_unit(struct ap_speedscope *scope, struct ap_error *reterr)
+static enum ap_status read_unit(struct ap_speedscope *scope, const struct ap_json_token *first, struct ap_error *reterr)
 {
     static const struct {
         const char *unit;
         double ns_each;
     } units[] = { { "seconds", 1e3 }, { "milliseconds", 1 }, { "microseconds", 1e-3 }, { "nanoseconds", 1e-6 } };
-    struct ap_json_token token;
-    AP_TRY(ap_json_next(scope->reading->json, &token, reterr));
     scope->ns_each = 0;
-    for (size_t i = 0; token.kind == AP_JSON_STRING && i < AP_COUNT_OF(units); i++)
-        if (ap_text_is((struct ap_text){ token.text, token.text_bytes }, units[i].unit))
+    for (size_t i = 0; first->kind == AP_JSON_STRING && i < AP_COUNT_OF(units); i++)
+        if (ap_text_is((struct ap_text){ first->text, first->text_bytes }, units[i].unit))
             scope->ns_each = units[i].ns_each;
-    return ap_json_skip_rest(scope->reading->json, &token, reterr);
+    return ap_json_skip_rest(scope->reading->json, first, reterr);
 }
 
 /* ---- members of a profile ---- */
@@ -106,39 +119,28 @@ static enum ap_status read_stack(struct ap_speedscope *scope, struct ap_error *r
     }
 }
 
-static enum ap_status read_samples(struct ap_speedscope *scope, struct ap_error *reterr)
+static enum ap_status read_sample(struct ap_speedscope *scope, const struct ap_json_token *first, struct ap_error *reterr)
 {
-    struct ap_json_token token;
-    bool is;
-    AP_TRY(next_is(scope, AP_JSON_ARRAY_BEGIN, &is, reterr));
-    for (; is;) {
-        AP_TRY_UNTIL_END(ap_json_next_element(scope->reading->json, &token, reterr));
-        AP_TRY(token.kind == AP_JSON_ARRAY_BEGIN ? read_stack(scope, reterr)
-                                                 : ap_json_skip_rest(scope->reading->json, &token, reterr));
-        struct sample sample = { .end = scope->frame_count };
-        AP_TRY_ADD(scope->trace->gate, scope->samples, scope->sample_count, scope->sample_capacity, reterr, sample);
-    }
+    AP_TRY(first->kind == AP_JSON_ARRAY_BEGIN ? read_stack(scope, reterr)
+                                              : ap_json_skip_rest(scope->reading->json, first, reterr));
+    struct sample sample = { .end = scope->frame_count };
+    AP_TRY_ADD(scope->trace->gate, scope->samples, scope->sample_count, scope->sample_capacity, reterr, sample);
     return AP_OK;
 }
 
 /* They stand behind the samples, as all writers have it. */
-static enum ap_status read_weights(struct ap_speedscope *scope, struct ap_error *reterr)
+static enum ap_status read_weight(struct ap_speedscope *scope, const struct ap_json_token *first, struct ap_error *reterr)
 {
-    struct ap_json_token token;
-    bool is;
-    AP_TRY(next_is(scope, AP_JSON_ARRAY_BEGIN, &is, reterr));
-    for (; is;) {
-        AP_TRY_UNTIL_END(ap_json_next_element(scope->reading->json, &token, reterr));
-        if (scope->weight_count < scope->sample_count)
-            scope->samples[scope->weight_count++].weight = millionths_of(scope, &token);
-        AP_TRY(ap_json_skip_rest(scope->reading->json, &token, reterr));
-    }
-    return AP_OK;
+    if (scope->weight_count < scope->sample_count)
+        scope->samples[scope->weight_count++].weight = millionths_of(scope, first);
+    return ap_json_skip_rest(scope->reading->json, first, reterr);
 }
 
-/* Behind the '{' of one: {"type": "O", "frame": 3, "at": 12.5} */
-static enum ap_status read_event(struct ap_speedscope *scope, struct ap_error *reterr)
+/* {"type": "O", "frame": 3, "at": 12.5} */
+static enum ap_status read_event(struct ap_speedscope *scope, const struct ap_json_token *first, struct ap_error *reterr)
 {
+    if (first->kind != AP_JSON_OBJECT_BEGIN)
+        return ap_json_skip_rest(scope->reading->json, first, reterr);
     struct event event = { .frame = NO_FRAME };
     struct ap_json_token token;
     enum ap_status status;
@@ -160,25 +162,10 @@ static enum ap_status read_event(struct ap_speedscope *scope, struct ap_error *r
     return AP_OK;
 }
 
-static enum ap_status read_events(struct ap_speedscope *scope, struct ap_error *reterr)
+static enum ap_status read_start(struct ap_speedscope *scope, const struct ap_json_token *first, struct ap_error *reterr)
 {
-    struct ap_json_token token;
-    bool is;
-    AP_TRY(next_is(scope, AP_JSON_ARRAY_BEGIN, &is, reterr));
-    for (; is;) {
-        AP_TRY_UNTIL_END(ap_json_next_element(scope->reading->json, &token, reterr));
-        AP_TRY(token.kind == AP_JSON_OBJECT_BEGIN ? read_event(scope, reterr)
-                                                  : ap_json_skip_rest(scope->reading->json, &token, reterr));
-    }
-    return AP_OK;
-}
-
-static enum ap_status read_start(struct ap_speedscope *scope, struct ap_error *reterr)
-{
-    struct ap_json_token token;
-    AP_TRY(ap_json_next(scope->reading->json, &token, reterr));
-    scope->start = millionths_of(scope, &token);
-    return ap_json_skip_rest(scope->reading->json, &token, reterr);
+    scope->start = millionths_of(scope, first);
+    return ap_json_skip_rest(scope->reading->json, first, reterr);
 }
 
 /* ---- rows ---- */
@@ -283,25 +270,34 @@ static enum ap_status read_members(struct ap_speedscope *scope, struct ap_error 
 {
     static const struct {
         const char *key;
-        enum ap_status (*read)(struct ap_speedscope *scope, struct ap_error *reterr);
-    } members[] = { { "unit", read_unit },
-                    { "startValue", read_start },
-                    { "samples", read_samples },
-                    { "weights", read_weights },
-                    { "events", read_events } };
+        read_value *read;
+        bool is_list;
+    } members[] = { { "unit", read_unit, false },
+                    { "startValue", read_start, false },
+                    { "samples", read_sample, true },
+                    { "weights", read_weight, true },
+                    { "events", read_event, true } };
     struct ap_json_token token;
     for (;;) {
         size_t i = 0;
         AP_TRY_UNTIL_END(ap_json_next_key(scope->reading->json, &token, reterr));
         while (i < AP_COUNT_OF(members) && !ap_text_is((struct ap_text){ token.text, token.text_bytes }, members[i].key))
             i++;
-        AP_TRY(i < AP_COUNT_OF(members) ? members[i].read(scope, reterr) : ap_json_skip_value(scope->reading->json, reterr));
+        if (i < AP_COUNT_OF(members) && members[i].is_list) {
+            AP_TRY(read_list(scope, members[i].read, reterr));
+        } else {
+            AP_TRY(ap_json_next(scope->reading->json, &token, reterr));
+            AP_TRY(i < AP_COUNT_OF(members) ? members[i].read(scope, &token, reterr)
+                                            : ap_json_skip_rest(scope->reading->json, &token, reterr));
+        }
     }
 }
 
 /* Of one that is cut those samples count that have their weight. */
-static enum ap_status read_profile(struct ap_speedscope *scope, struct ap_error *reterr)
+static enum ap_status read_profile(struct ap_speedscope *scope, const struct ap_json_token *first, struct ap_error *reterr)
 {
+    if (first->kind != AP_JSON_OBJECT_BEGIN)
+        return ap_json_skip_rest(scope->reading->json, first, reterr);
     scope->ns_each = 0;
     enum ap_status status = read_members(scope, reterr);
     if (status != AP_OK && status != AP_ERROR_CUT)
@@ -313,19 +309,6 @@ static enum ap_status read_profile(struct ap_speedscope *scope, struct ap_error 
     if (scope->ns_each > 0)
         AP_TRY(add_rows(scope, reterr));
     return status;
-}
-
-static enum ap_status read_profiles(struct ap_speedscope *scope, struct ap_error *reterr)
-{
-    struct ap_json_token token;
-    bool is;
-    AP_TRY(next_is(scope, AP_JSON_ARRAY_BEGIN, &is, reterr));
-    for (; is;) {
-        AP_TRY_UNTIL_END(ap_json_next_element(scope->reading->json, &token, reterr));
-        AP_TRY(token.kind == AP_JSON_OBJECT_BEGIN ? read_profile(scope, reterr)
-                                                  : ap_json_skip_rest(scope->reading->json, &token, reterr));
-    }
-    return AP_OK;
 }
 
 /* ---- names ---- */
@@ -355,13 +338,16 @@ static enum ap_status add_name(struct ap_speedscope *scope, struct ap_str name, 
     return AP_OK;
 }
 
-static enum ap_status read_frame(struct ap_speedscope *scope, struct ap_error *reterr)
+static enum ap_status read_frame(struct ap_speedscope *scope, const struct ap_json_token *first, struct ap_error *reterr)
 {
     struct ap_str name = { 0 }, file = { 0 };
     struct ap_json_token token;
     int64_t line = -1;
-    enum ap_status status;
-    while ((status = ap_json_next_key(scope->reading->json, &token, reterr)) == AP_OK) {
+    enum ap_status status = AP_END;
+    if (first->kind != AP_JSON_OBJECT_BEGIN)
+        AP_TRY(ap_json_skip_rest(scope->reading->json, first, reterr));
+    while (first->kind == AP_JSON_OBJECT_BEGIN &&
+           (status = ap_json_next_key(scope->reading->json, &token, reterr)) == AP_OK) {
         struct ap_text key = { token.text, token.text_bytes };
         if (ap_text_is(key, "name")) {
             AP_TRY(read_text(scope, &name, reterr));
@@ -379,23 +365,6 @@ static enum ap_status read_frame(struct ap_speedscope *scope, struct ap_error *r
     return status == AP_END ? add_name(scope, name, file, line, reterr) : status;
 }
 
-static enum ap_status read_frames(struct ap_speedscope *scope, struct ap_error *reterr)
-{
-    struct ap_json_token token;
-    bool is;
-    AP_TRY(next_is(scope, AP_JSON_ARRAY_BEGIN, &is, reterr));
-    for (; is;) {
-        AP_TRY_UNTIL_END(ap_json_next_element(scope->reading->json, &token, reterr));
-        if (token.kind == AP_JSON_OBJECT_BEGIN) {
-            AP_TRY(read_frame(scope, reterr));
-        } else {
-            AP_TRY(ap_json_skip_rest(scope->reading->json, &token, reterr));
-            AP_TRY(add_name(scope, (struct ap_str){ 0 }, (struct ap_str){ 0 }, -1, reterr));
-        }
-    }
-    return AP_OK;
-}
-
 static enum ap_status read_shared(struct ap_speedscope *scope, struct ap_error *reterr)
 {
     struct ap_json_token token;
@@ -404,7 +373,7 @@ static enum ap_status read_shared(struct ap_speedscope *scope, struct ap_error *
     for (; is;) {
         AP_TRY_UNTIL_END(ap_json_next_key(scope->reading->json, &token, reterr));
         AP_TRY(ap_text_is((struct ap_text){ token.text, token.text_bytes }, "frames")
-                   ? read_frames(scope, reterr)
+                   ? read_list(scope, read_frame, reterr)
                    : ap_json_skip_value(scope->reading->json, reterr));
     }
     return AP_OK;
@@ -426,7 +395,7 @@ enum ap_status ap_speedscope_take(struct ap_trace_reading *reading, struct ap_te
 {
     if (ap_text_is(key, "profiles")) {
         reading->arrays += !reading->arrays;
-        return read_profiles(reading->speedscope, reterr);
+        return read_list(reading->speedscope, read_profile, reterr);
     }
     return ap_text_is(key, "shared") ? read_shared(reading->speedscope, reterr) : AP_END;
 }

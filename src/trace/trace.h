@@ -348,9 +348,6 @@ AP_MUST_CHECK enum ap_status ap_trace_add_sync_detail(struct ap_trace *trace, st
 /** @collective is about the last row. */
 AP_MUST_CHECK enum ap_status ap_trace_add_collective(struct ap_trace *trace, struct ap_collective collective,
                                                      struct ap_error *reterr);
-/** Of the last row. */
-AP_MUST_CHECK enum ap_status ap_trace_add_launched_name(struct ap_trace *trace, struct ap_str kernel,
-                                                        struct ap_error *reterr);
 AP_MUST_CHECK enum ap_status ap_trace_add_memory_event(struct ap_trace *trace, struct ap_memory_event event,
                                                        struct ap_error *reterr);
 /** The key of the number @digits as it is written. */

@@ -7,64 +7,10 @@
 #include "notes.h"
 #include "trace.h"
 
-/** The members of an event that are read; the order of the array event_fields in trace_events.c. */
+/** The members of an event that are read. */
 enum ap_event_field {
-    AP_FIELD_PH,
-    AP_FIELD_CAT,
-    AP_FIELD_NAME,
-    AP_FIELD_PID,
-    AP_FIELD_TID,
-    AP_FIELD_TS,
-    AP_FIELD_DUR,
-    AP_FIELD_ARGS_BYTES,
-    AP_FIELD_ARGS_DEVICE,
-    AP_FIELD_ARGS_NAME,
-    AP_FIELD_ARGS_RANK,
-    AP_FIELD_ARGS_SORT,
-    AP_FIELD_ARGS_SHAPES,
-    AP_FIELD_ARGS_TYPES,
-    AP_FIELD_ARGS_STRIDES,
-    AP_FIELD_ARGS_CONCRETE,
-    AP_FIELD_ARGS_CORRELATION,
-    AP_FIELD_ARGS_EXTERNAL_ID,
-    AP_FIELD_ARGS_EXTERNAL_ID_2021,
-    AP_FIELD_ARGS_SEQUENCE,
-    AP_FIELD_ARGS_FORWARD_THREAD,
-    AP_FIELD_ARGS_BLOCKS_PER_SM,
-    AP_FIELD_ARGS_OCCUPANCY,
-    AP_FIELD_ARGS_STREAM,
-    AP_FIELD_ARGS_WAIT_STREAM,
-    AP_FIELD_ARGS_WAIT_RECORD,
-    AP_FIELD_ARGS_KERNEL,
-    AP_FIELD_ARGS_COLLECTIVE,
-    AP_FIELD_ARGS_IN_ELEMENTS,
-    AP_FIELD_ARGS_OUT_ELEMENTS,
-    AP_FIELD_ARGS_DTYPE,
-    AP_FIELD_ARGS_GROUP_SIZE,
-    AP_FIELD_ARGS_GROUP_NAME,
-    AP_FIELD_ARGS_GROUP_DESCRIPTION,
-    AP_FIELD_ARGS_GROUP_RANKS,
-    AP_FIELD_ARGS_GROUP_SEQUENCE,
-    AP_FIELD_ARGS_SOURCE_RANK,
-    AP_FIELD_ARGS_DESTINATION_RANK,
-    AP_FIELD_ARGS_MEMORY_ADDRESS,
-    AP_FIELD_ARGS_MEMORY_BYTES,
-    AP_FIELD_ARGS_DEVICE_TYPE,
-    AP_FIELD_ARGS_DEVICE_ID,
-    AP_FIELD_ARGS_TOTAL_ALLOCATED,
-    AP_FIELD_ARGS_TOTAL_RESERVED,
-    /* of XLA's profiler, which writes no categories */
-    AP_FIELD_ARGS_CORRELATION_ID,
-    AP_FIELD_ARGS_HLO_OP,
-    AP_FIELD_ARGS_STEP_NUMBER,
-    AP_FIELD_ARGS_MEMCPY_DETAILS,
-    /* of py-spy */
-    AP_FIELD_ARGS_FILE_NAME,
-    AP_FIELD_ARGS_LINE,
-    /* of other documents that are arrays of objects: to name them in the refusal */
-    AP_FIELD_TOTAL_SIZE,
-    AP_FIELD_AVERAGE_MS,
-    AP_FIELD_COMPUTE_MS,
+#define AP_FIELD(id, parent, key, strings) AP_FIELD_##id,
+#include "event_field.def"
     AP_FIELD_COUNT_
 };
 

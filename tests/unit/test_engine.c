@@ -137,6 +137,9 @@ static void steps_last_from_end_to_end(void)
     is_int(us(&run, "engine.phases.decode.device_us"), 3 * 70, "GPU work");
     ok(is(ratio(&run, "engine.phases.decode.graph_ratio"), 1), "all of it in graphs");
     is_int(number(&run, "engine.phases.decode.graph_launches"), 3, "graph launches");
+    is_int(number(&run, "graphs.launches"), 3, "each launch of the graph");
+    is_int(number(&run, "graphs.kinds"), 1, "of one kind");
+    is_int(us(&run, "graphs.total_us"), 3 * 70, "with its kernels");
     is_int(number(&run, "engine.gaps.count"), 2, "gaps between steps");
     is_int(us(&run, "engine.gaps.total_us"), 2 * 80, "from the end of the work to the next work");
     is_int(us(&run, "engine.gaps.lost_us"), 2 * 80 + 10, "and behind the last one, until the recording ends");

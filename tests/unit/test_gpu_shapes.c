@@ -212,6 +212,24 @@ static void backward_is_asked_for_columns_only(void)
     end(&run);
 }
 
+/* ---- operations ---- */
+
+static void operations_are_counted_by_shapes(void)
+{
+    struct run run;
+    begin(&run);
+    run_op(&run, "aten::mm", "[[8, 127], [127, 16]]", BF16, "7", GEMM, 10);
+    run_op(&run, "aten::mm", "[[8, 127], [127, 16]]", BF16, "7", GEMM, 30);
+    run_op(&run, "aten::mm", NULL, NULL, "7", GEMM, 1000);
+    analyze(&run);
+    is_int(number(&run, "compute.calls"), 2, "calls whose shapes are known");
+    is_int(number(&run, "compute.flops"), 2 * 2 * 8 * 127 * 16, "two operations for each product");
+    is_int(number(&run, "compute.bytes"), 2 * 2 * (8 * 127 + 127 * 16 + 8 * 16), "each matrix once, of 16 bits");
+    const struct ap_value *group = find(&run, "compute.operators", "operator", "aten::mm");
+    is_int(ap_value_integer(ap_value_member(group, "count"), -1), 2, "calls alike are one row");
+    end(&run);
+}
+
 /* ---- memory ---- */
 
 static void products_that_are_not_aligned(struct run *run)
@@ -235,6 +253,7 @@ int main(void)
     what_is_no_list_of_sizes_says_nothing();
     unaligned_products_are_summed_and_named();
     backward_is_asked_for_columns_only();
+    operations_are_counted_by_shapes();
     refused_memory_is_reported_and_none_is_lost();
     return done();
 }

@@ -14,17 +14,8 @@
 const char *ap_owner_category_name(enum ap_owner_category category)
 {
     static const char *const names[] = {
-        [AP_OWNER_PARAMETERS] = "parameters",
-        [AP_OWNER_GRADIENTS] = "gradients",
-        [AP_OWNER_OPTIMIZER_STATE] = "optimizer state",
-        [AP_OWNER_ACTIVATIONS] = "activations",
-        [AP_OWNER_TEMPORARIES] = "temporaries",
-        [AP_OWNER_COMMUNICATION] = "communication buffers",
-        [AP_OWNER_INPUTS] = "inputs",
-        [AP_OWNER_KV_CACHE] = "KV cache",
-        [AP_OWNER_COPIES] = "copies of weights",
-        [AP_OWNER_KEPT] = "kept tensors",
-        [AP_OWNER_UNKNOWN] = "unknown",
+#define AP_OWNER_CATEGORY(id, key, word) word,
+#include "owner_category.def"
     };
     return names[category];
 }

@@ -7,17 +7,8 @@
 #include "replay.h"
 
 enum ap_owner_category {
-    AP_OWNER_PARAMETERS,
-    AP_OWNER_GRADIENTS,
-    AP_OWNER_OPTIMIZER_STATE,
-    AP_OWNER_ACTIVATIONS,
-    AP_OWNER_TEMPORARIES,
-    AP_OWNER_COMMUNICATION,
-    AP_OWNER_INPUTS,
-    AP_OWNER_KV_CACHE,
-    AP_OWNER_COPIES, /* of weights: an average, a checkpoint that was read */
-    AP_OWNER_KEPT,   /* by nothing but its lifetime or its pool: buffers, data, caches of the program */
-    AP_OWNER_UNKNOWN,
+#define AP_OWNER_CATEGORY(id, key, word) AP_OWNER_##id,
+#include "owner_category.def"
     AP_OWNER_CATEGORY_COUNT_
 };
 

@@ -95,6 +95,23 @@ static void put_categories(struct ap_snapshot_part *pass, struct ap_value *to, c
 
 /* -------------------------------------------------------------------------------------------------- stacks and frames */
 
+/* Of the device, row @index of @rows. */
+typedef enum ap_status put_row(struct ap_snapshot_part *pass, struct ap_value *list, const struct ap_owned_device *device,
+                               const void *rows, uint32_t index, struct ap_error *reterr);
+
+static enum ap_status put_largest(struct ap_peak_part *own, struct ap_value *list, const struct ap_owned_device *device,
+                                  const void *rows, uint32_t count, ap_before *before, put_row *put, struct ap_error *reterr)
+{
+    uint32_t *top;
+    size_t top_count;
+    AP_TRY(ap_top_indices(own->gate, count, own->pass->top_n, before, rows, &top, &top_count, reterr));
+    enum ap_status status = AP_OK;
+    for (size_t i = 0; i < top_count && status == AP_OK; i++)
+        status = put(own->pass, list, device, rows, top[i], reterr);
+    AP_FREE(own->gate, top, top_count);
+    return status;
+}
+
 static bool larger_group(const void *context, uint32_t a, uint32_t b)
 {
     const struct ap_owned_group *groups = context;
@@ -102,28 +119,15 @@ static bool larger_group(const void *context, uint32_t a, uint32_t b)
 }
 
 static enum ap_status put_stack(struct ap_snapshot_part *pass, struct ap_value *list, const struct ap_owned_device *device,
-                                const struct ap_owned_group *group, struct ap_error *reterr)
+                                const void *rows, uint32_t index, struct ap_error *reterr)
 {
+    const struct ap_owned_group *group = (const struct ap_owned_group *)rows + index;
     struct ap_value *row = ap_add_object(pass->model, list, NULL);
     ap_put_count(pass, row, "stack", group->stack != 0, group->stack);
     AP_TRY(ap_memory_put_frame(pass, row, "frame", group->stack, reterr));
     put_amount(pass->model, row, group->bytes, group->count, device->total_bytes);
     ap_add_string(pass->model, row, "category", ap_owner_category_name((enum ap_owner_category)group->category));
     return ap_memory_put_frames(pass, row, group->stack, reterr);
-}
-
-static enum ap_status put_stacks(struct ap_peak_part *own, struct ap_value *to, const struct ap_owned_device *device,
-                                 const struct ap_owned_group *groups, uint32_t count, struct ap_error *reterr)
-{
-    struct ap_value *list = ap_add_list(own->pass->model, to, "by_stack");
-    uint32_t *top;
-    size_t top_count;
-    AP_TRY(ap_top_indices(own->gate, count, own->pass->top_n, larger_group, groups, &top, &top_count, reterr));
-    enum ap_status status = AP_OK;
-    for (size_t i = 0; i < top_count && status == AP_OK; i++)
-        status = put_stack(own->pass, list, device, &groups[top[i]], reterr);
-    AP_FREE(own->gate, top, top_count);
-    return status;
 }
 
 #define FRAME_LIBRARY (UINT32_MAX - 1) /* no frame of the stack is the user's */
@@ -173,10 +177,10 @@ static uint32_t merge_frames(struct frame_group *frames, uint32_t count, bool *o
     return merged;
 }
 
-static enum ap_status put_frame_row(struct ap_snapshot_part *pass, struct ap_value *list,
-                                    const struct ap_owned_device *device, const struct frame_group *group,
-                                    struct ap_error *reterr)
+static enum ap_status put_frame(struct ap_snapshot_part *pass, struct ap_value *list, const struct ap_owned_device *device,
+                                const void *rows, uint32_t index, struct ap_error *reterr)
 {
+    const struct frame_group *group = (const struct frame_group *)rows + index;
     struct ap_value *row = ap_add_object(pass->model, list, NULL);
     bool user = ap_stack_user_frame(pass->snapshot, group->stack) != UINT32_MAX;
     if (group->frame < FRAME_LIBRARY)
@@ -186,20 +190,6 @@ static enum ap_status put_frame_row(struct ap_snapshot_part *pass, struct ap_val
     ap_add_string(pass->model, row, "code", user ? "user" : group->frame == FRAME_NO_STACK ? "no stack" : "library only");
     put_amount(pass->model, row, group->bytes, group->count, device->total_bytes);
     return AP_OK;
-}
-
-static enum ap_status put_frame_rows(struct ap_peak_part *own, struct ap_value *to, const struct ap_owned_device *device,
-                                     const struct frame_group *frames, uint32_t count, struct ap_error *reterr)
-{
-    struct ap_value *list = ap_add_list(own->pass->model, to, "by_frame");
-    uint32_t *top;
-    size_t top_count;
-    AP_TRY(ap_top_indices(own->gate, count, own->pass->top_n, larger_frame, frames, &top, &top_count, reterr));
-    enum ap_status status = AP_OK;
-    for (size_t i = 0; i < top_count && status == AP_OK; i++)
-        status = put_frame_row(own->pass, list, device, &frames[top[i]], reterr);
-    AP_FREE(own->gate, top, top_count);
-    return status;
 }
 
 static enum ap_status put_frames(struct ap_peak_part *own, struct ap_value *to, const struct ap_owned_device *device,
@@ -214,7 +204,8 @@ static enum ap_status put_frames(struct ap_peak_part *own, struct ap_value *to, 
                                           user_frame_of(own->pass->snapshot, groups[i].stack), groups[i].stack };
     ap_sort(frames, count, sizeof(*frames), by_frame);
     uint32_t merged = merge_frames(frames, count, &own->pass->overflowed);
-    enum ap_status status = put_frame_rows(own, to, device, frames, merged, reterr);
+    struct ap_value *list = ap_add_list(own->pass->model, to, "by_frame");
+    enum ap_status status = put_largest(own, list, device, frames, merged, larger_frame, put_frame, reterr);
     ap_mem_free(own->gate, frames, bytes);
     return status;
 }
@@ -264,7 +255,8 @@ static enum ap_status put_device(struct ap_peak_part *own, struct ap_value *list
     put_categories(pass, row, device, &sums);
     AP_TRY(ap_owned_by_stack(own->owners, device, &groups, &count, reterr));
     enum ap_status status = put_frames(own, row, device, groups, count, reterr);
-    AP_AND_THEN(status, put_stacks(own, row, device, groups, count, reterr));
+    struct ap_value *stacks = ap_add_list(pass->model, row, "by_stack");
+    AP_AND_THEN(status, put_largest(own, stacks, device, groups, count, larger_group, put_stack, reterr));
     AP_FREE(own->gate, groups, count);
     return status;
 }
@@ -274,17 +266,8 @@ static enum ap_status put_device(struct ap_peak_part *own, struct ap_value *list
 static void put_ratios(struct ap_peak_part *own, struct ap_value *to)
 {
     static const char *const keys[] = {
-        [AP_OWNER_PARAMETERS] = "parameters_ratio",
-        [AP_OWNER_GRADIENTS] = "gradients_ratio",
-        [AP_OWNER_OPTIMIZER_STATE] = "optimizer_state_ratio",
-        [AP_OWNER_ACTIVATIONS] = "activations_ratio",
-        [AP_OWNER_TEMPORARIES] = "temporaries_ratio",
-        [AP_OWNER_COMMUNICATION] = "communication_ratio",
-        [AP_OWNER_INPUTS] = "inputs_ratio",
-        [AP_OWNER_KV_CACHE] = "kv_cache_ratio",
-        [AP_OWNER_COPIES] = "copies_of_weights_ratio",
-        [AP_OWNER_KEPT] = "kept_ratio",
-        [AP_OWNER_UNKNOWN] = "unknown_ratio",
+#define AP_OWNER_CATEGORY(id, key, word) key "_ratio",
+#include "owner_category.def"
     };
     struct ap_model *model = own->pass->model;
     struct owner_sums sums = { .stacked_bytes = 0 };

@@ -27,19 +27,19 @@ SLACK = 1.1  # arrays grow in steps, allocators round
 # the graph of the replay, which is made of traces with at most REPLAYED_ROWS.
 REPLAYED_ROWS = 1000000
 KNOWN = {
-    "equal_kernels": 150,
-    "launches": 151,
+    "equal_kernels": 131,
+    "launches": 134,
     "a_name_per_event": 220,
     "a_kernel_name_per_event": 258,
-    "a_thread_per_event": 494,
+    "a_thread_per_event": 452,
     "a_stream_per_event": 274,
     "a_device_per_event": 276,
     "modules_one_in_the_other": 277,
     "signatures": 291,
     "backward": 99,
     "instants": 91,
-    "copies": 150,
-    "collectives": 210,
+    "copies": 131,
+    "collectives": 194,
     "steps": 78,
 }
 CASES = {}

@@ -27,19 +27,19 @@ SLACK = 1.1  # arrays grow in steps, allocators round
 # the graph of the replay, which is made of traces with at most REPLAYED_ROWS.
 REPLAYED_ROWS = 1000000
 KNOWN = {
-    "equal_kernels": 150,
-    "launches": 151,
-    "a_name_per_event": 220,
-    "a_kernel_name_per_event": 258,
-    "a_thread_per_event": 494,
-    "a_stream_per_event": 274,
-    "a_device_per_event": 276,
-    "modules_one_in_the_other": 277,
-    "signatures": 291,
-    "backward": 99,
-    "instants": 91,
-    "copies": 150,
-    "collectives": 210,
+    "equal_kernels": 131,
+    "launches": 136,
+    "a_name_per_event": 171,
+    "a_kernel_name_per_event": 240,
+    "a_thread_per_event": 413,
+    "a_stream_per_event": 253,
+    "a_device_per_event": 253,
+    "modules_one_in_the_other": 236,
+    "signatures": 277,
+    "backward": 86,
+    "instants": 81,
+    "copies": 132,
+    "collectives": 195,
     "steps": 78,
 }
 CASES = {}

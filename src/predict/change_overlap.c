@@ -55,7 +55,8 @@ struct pipeline {
 /* The task that stands for when the work was asked for. */
 static uint32_t cause_of(const struct ap_replay_graph *graph, uint32_t task)
 {
-    return graph->tasks[task].launch == AP_NO_TASK ? task : graph->tasks[task].launch;
+    uint32_t launch = ap_task_launch(&graph->tasks[task]);
+    return launch == AP_NO_TASK ? task : launch;
 }
 
 static size_t step_of(const struct pipeline *pipeline, uint32_t task)
@@ -83,6 +84,11 @@ static enum ap_status play_without(struct pipeline *pipeline, struct ap_error *r
     return ap_replay_run(applying->graph, applying->edit, &pipeline->times, reterr);
 }
 
+static int64_t end_of(const struct pipeline *pipeline, uint32_t task)
+{
+    return ap_replay_end_ns(pipeline->applying->graph, pipeline->applying->edit, &pipeline->times, task);
+}
+
 /* By task of the host: when all is done that was launched up to there, collectives aside. */
 static void find_done(struct pipeline *pipeline)
 {
@@ -92,9 +98,11 @@ static void find_done(struct pipeline *pipeline)
         pipeline->done_ns[i] = INT64_MIN;
     for (uint32_t i = 0; i < graph->count; i++) {
         uint32_t cause = cause_of(graph, i);
-        if (graph->tasks[i].is_device && !is_collective(pipeline->applying, i) &&
-            pipeline->times.end_ns[i] > pipeline->done_ns[cause])
-            pipeline->done_ns[cause] = pipeline->times.end_ns[i];
+        if (!graph->tasks[i].is_device || is_collective(pipeline->applying, i))
+            continue;
+        int64_t end_ns = end_of(pipeline, i);
+        if (end_ns > pipeline->done_ns[cause])
+            pipeline->done_ns[cause] = end_ns;
     }
     for (uint32_t i = 0; i < graph->count; i++) {
         latest_ns = pipeline->done_ns[i] > latest_ns ? pipeline->done_ns[i] : latest_ns;
@@ -113,8 +121,8 @@ static void find_ready(struct pipeline *pipeline)
         uint32_t collective = pipeline->tasks[i];
         for (; task < collective; task++)
             if (graph->tasks[task].is_device && graph->tasks[task].end_ns <= graph->tasks[collective].start_ns &&
-                !is_collective(pipeline->applying, task) && pipeline->times.end_ns[task] > ended_ns)
-                ended_ns = pipeline->times.end_ns[task];
+                !is_collective(pipeline->applying, task) && end_of(pipeline, task) > ended_ns)
+                ended_ns = end_of(pipeline, task);
         int64_t start_ns = pipeline->times.start_ns[collective], done_ns = pipeline->done_ns[cause_of(graph, collective)];
         done_ns = done_ns < ended_ns ? done_ns : ended_ns;
         pipeline->ready_ns[i] = start_ns > done_ns ? start_ns : done_ns;
@@ -135,8 +143,8 @@ static void find_first(struct pipeline *pipeline)
     for (size_t step = 0; step <= applying->facts->steps.count; step++)
         pipeline->first[step] = (struct first){ INT64_MAX, INT64_MAX };
     for (uint32_t i = 0; i < graph->count; i++) {
-        uint32_t launch = graph->tasks[i].launch;
-        if (!graph->tasks[i].is_device || launch == AP_NO_TASK || is_collective(applying, i))
+        uint32_t launch = ap_task_launch(&graph->tasks[i]);
+        if (launch == AP_NO_TASK || is_collective(applying, i))
             continue;
         struct first *first = &pipeline->first[ap_step_cursor_after(&cursor, graph->tasks[cause_of(graph, i)].start_ns)];
         note_first(&first->work_ns, pipeline->times.start_ns[i]);

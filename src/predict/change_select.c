@@ -135,9 +135,9 @@ static void select_device(struct selector *selector)
         if (of_devices && is_row_chosen(selector, task->row, kind_of_device(selector, task->row), fill_device)) {
             selection->chosen[i] |= AP_CHOSEN;
             selection->row_count++;
-            selection->device_ns += task->work_ns;
+            selection->device_ns += ap_task_work_ns(task);
         }
-        if (task->launch != AP_NO_TASK && selection->chosen[task->launch] & AP_CHOSEN_START)
+        if (task->of.launch != AP_NO_TASK && selection->chosen[task->of.launch] & AP_CHOSEN_START)
             selection->chosen[i] |= AP_CHOSEN_CAUSE;
     }
 }

@@ -95,7 +95,7 @@ static void find_quiet(struct ap_predictor *predictor)
     for (size_t i = 0; i < predictor->graph.count; i++) {
         if (predictor->graph.tasks[i].is_device)
             return;
-        loud_ns = ap_add_sat(loud_ns, predictor->graph.tasks[i].work_ns, &overflowed);
+        loud_ns = ap_add_sat(loud_ns, predictor->graph.tasks[i].of.work_ns, &overflowed);
     }
     for (size_t track = 0; track < predictor->graph.track_count; track++)
         if (predictor->graph.first_of_thread[track] < predictor->graph.first_of_thread[track + 1])
@@ -120,6 +120,10 @@ enum ap_status ap_predictor_init(struct ap_predictor *predictor, const struct ap
         return AP_OK;
     }
     predictor->facts = facts = is_excerpt ? &predictor->excerpt.facts : facts;
+    if (facts->order.track_count > AP_REPLAY_TRACKS_MAX) {
+        predictor->why_not = "more than 134,217,727 threads and streams are not replayed";
+        return AP_OK;
+    }
     AP_TRY(ap_replay_graph_init(&predictor->graph, facts->trace, &facts->order, &facts->path_index, &facts->calls,
                                 &facts->steps, facts->main_track, facts->gate, reterr));
     if (is_excerpt)

@@ -44,7 +44,7 @@ static size_t tasks_off(const struct made *made)
 {
     size_t off = 0;
     for (size_t i = 0; i < made->graph.count; i++)
-        off += made->replayed.start_ns[i] != made->recorded.start_ns[i];
+        off += made->replayed.start_ns[i] != made->graph.tasks[i].start_ns;
     return off;
 }
 

@@ -321,14 +321,16 @@ static enum ap_status group_of(struct finding *finding, uint32_t row, uint32_t *
 {
     struct ap_compute *compute = finding->compute;
     struct called called = called_at(finding, row);
-    uint32_t signature, shape, before = finding->groups.count;
+    uint32_t signature, shape, before = compute->group_count;
     bool needs;
     AP_TRY(ap_pair_map_add(&finding->signatures, called.name, called.signature.id, &signature, reterr));
     AP_TRY(ap_pair_map_add(&finding->shapes, signature, called.arguments.id, &shape, reterr));
     AP_TRY(needs_step(finding, row, shape, &needs, reterr));
     const struct ap_engine_step *step = needs ? step_of(finding, row) : NULL;
     uint32_t step_name = step ? finding->trace->events.name[step->row] : 0;
-    AP_TRY(ap_pair_map_add(&finding->groups, shape, step_name, ret_group, reterr));
+    *ret_group = shape; /* where no step of an engine tells lengths */
+    if (finding->steps.count)
+        AP_TRY(ap_pair_map_add(&finding->groups, shape, step_name, ret_group, reterr));
     if (*ret_group != before)
         return AP_OK;
     AP_TRY(AP_RESERVE(compute->gate, compute->groups, compute->group_capacity, (size_t)before + 1, reterr));

@@ -117,6 +117,26 @@ static bool has_rate(enum ap_element element)
     return element <= AP_ELEMENT_fp4 || element == AP_ELEMENT_int8 || element == AP_ELEMENT_uint8;
 }
 
+double ap_achieved_flops_s(const struct ap_compute_group *group)
+{
+    return group->median_ns > 0 && group->cost.flops >= 0 ? group->cost.flops / (double)group->median_ns * 1e9 : -1;
+}
+
+double ap_achieved_bytes_s(const struct ap_compute_group *group)
+{
+    return group->median_ns > 0 && group->cost.bytes >= 0 ? group->cost.bytes / (double)group->median_ns * 1e9 : -1;
+}
+
+double ap_compute_intensity(const struct ap_compute_group *group)
+{
+    return group->cost.flops >= 0 && group->cost.bytes > 0 ? group->cost.flops / group->cost.bytes : -1;
+}
+
+double ap_roofline_ratio(const struct ap_roofline *roofline, const struct ap_compute_group *group)
+{
+    return roofline->bound_ns >= 0 && group->median_ns > 0 ? roofline->bound_ns / (double)group->median_ns : -1;
+}
+
 static void find_bounds(const struct judged *judged, const struct ap_gpu_peak *peak, struct ap_roofline *roofline)
 {
     double matrix_flops = fmax(ap_compute_matrix_flops(&judged->group->cost), judged->cost.flops_least),
@@ -134,7 +154,6 @@ static void find_bounds(const struct judged *judged, const struct ap_gpu_peak *p
                         multiplies ? fmax(most_ns, compute_ns) / good_share(judged, peak, roofline->type) : 0);
     if (judged->group->median_ns <= 0)
         return;
-    roofline->ratio = roofline->bound_ns / (double)judged->group->median_ns;
     roofline->lost_ns = fmax(0, (double)judged->group->total_ns - (double)judged->group->cold_ns -
                                     roofline->good_ns * (double)judged->group->timed_count);
 }
@@ -143,7 +162,7 @@ static enum ap_above_peak why_above(const struct judged *judged, const struct ap
                                     const struct ap_roofline *roofline)
 {
     struct ap_text kernel = judged->group->kernel ? ap_trace_text(trace, judged->group->kernel) : AP_TEXT("");
-    if (roofline->ratio <= AP_ABOVE_PEAK)
+    if (ap_roofline_ratio(roofline, judged->group) <= AP_ABOVE_PEAK)
         return AP_ABOVE_no;
     if (ap_text_contains_folded(kernel, "winograd") || ap_text_contains_folded(kernel, "fft") ||
         (judged->cost.kind == AP_WORK_convolution && !roofline->is_memory_bound))
@@ -359,24 +378,13 @@ void ap_roofline_of(const struct ap_compute *compute, const struct ap_compute_gr
                     const struct ap_device_peak *device, struct ap_roofline *ret_roofline)
 {
     struct judged judged = { group, ap_compute_cost(compute, group) };
-    const struct ap_call_cost *cost = &judged.cost;
-    struct ap_roofline roofline = { .flops_s = -1,
-                                    .bytes_s = -1,
-                                    .intensity = -1,
-                                    .bound_ns = -1,
-                                    .ratio = -1,
+    struct ap_roofline roofline = { .bound_ns = -1,
                                     .good_ns = -1,
                                     .tile_ratio = -1,
                                     .wave_ratio = -1,
                                     .cause = AP_CAUSE_none,
                                     .shape_cause = AP_CAUSE_none };
     roofline.type = type_of(&judged, facts, device ? &device->peak : NULL);
-    if (group->median_ns > 0) {
-        roofline.flops_s = cost->flops < 0 ? -1 : cost->flops / (double)group->median_ns * 1e9;
-        roofline.bytes_s = cost->bytes < 0 ? -1 : cost->bytes / (double)group->median_ns * 1e9;
-    }
-    if (cost->flops >= 0 && cost->bytes > 0)
-        roofline.intensity = cost->flops / cost->bytes;
     find_tiles(&judged, facts->trace, device, &roofline);
     if (device && !compute->is_host) {
         find_bounds(&judged, &device->peak, &roofline);

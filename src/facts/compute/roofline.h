@@ -26,11 +26,9 @@ enum ap_above_peak {
     AP_ABOVE_COUNT_
 };
 
+/* There may be as many as calls: what two numbers of the group tell is not kept. */
 struct ap_roofline {
-    double flops_s, bytes_s;       /* achieved by the median call; negative = not known */
-    double intensity;              /* operations for a byte; negative = not known */
     double bound_ns;               /* the least that the device needs for a call; negative = not known */
-    double ratio;                  /* that over the median; likewise */
     double good_ns;                /* what a good kernel takes for a call; negative = not known */
     double lost_ns;                /* beyond that, of all calls; 0 at least */
     double tile_ratio, wave_ratio; /* of the area of tiles that is matrix; of the places for tiles that are taken; negative =
@@ -41,6 +39,13 @@ struct ap_roofline {
     enum ap_compute_cause shape_cause : 8; /* what would be the cause if they were slow */
     bool is_memory_bound;                  /* where bound_ns is known */
 };
+
+/** What the median call achieves, and its operations for a byte; negative = not known. */
+double ap_achieved_flops_s(const struct ap_compute_group *group);
+double ap_achieved_bytes_s(const struct ap_compute_group *group);
+double ap_compute_intensity(const struct ap_compute_group *group);
+/** The least time over that of the median call; negative = not known. */
+double ap_roofline_ratio(const struct ap_roofline *roofline, const struct ap_compute_group *group);
 
 /** @device NULL: not known; rates are told, and nothing is judged. */
 void ap_roofline_of(const struct ap_compute *compute, const struct ap_compute_group *group, const struct ap_facts *facts,

@@ -33,7 +33,7 @@ struct shapes {
 
 static struct ap_text name_of(const struct shapes *shapes, uint32_t index)
 {
-    return ap_trace_text(shapes->facts->trace, shapes->work->shapes[index].name);
+    return ap_trace_text(shapes->facts->trace, shapes->work->shapes[index].cost.name);
 }
 
 static bool is_named(struct ap_text name, const char *text)
@@ -69,7 +69,7 @@ static void add_shape(struct shapes *shapes, enum ap_habit_id id, uint32_t index
         return;
     habit->longest_ns = self_ns;
     habit->row = shape->cost.slowest_row;
-    habit->names[0] = shape->name;
+    habit->names[0] = shape->cost.name;
     habit->signature = shape->signature;
 }
 
@@ -192,7 +192,7 @@ static void add_table(struct shapes *shapes, const struct ap_tensor_dims *table,
 static uint64_t calls_of(const struct shapes *shapes, const char *name)
 {
     for (uint32_t i = 0; i < shapes->work->op_count; i++)
-        if (is_named(ap_trace_text(shapes->facts->trace, shapes->work->ops[i].name), name))
+        if (is_named(ap_trace_text(shapes->facts->trace, shapes->work->ops[i].cost.name), name))
             return shapes->work->ops[i].cost.calls;
     return 0;
 }

@@ -19,8 +19,9 @@ enum ap_mark_kind {
     AP_MARK_begin,  /* of another thread */
     AP_MARK_turn,   /* ... which begins it */
     AP_MARK_launch,
-    AP_MARK_call, /* one that may block */
-    AP_MARK_end,  /* of the thread */
+    AP_MARK_call,   /* one that may block */
+    AP_MARK_end,    /* of the thread */
+    AP_MARK_COUNT_, /* work of devices comes behind them all */
 };
 
 struct ap_mark {
@@ -29,6 +30,14 @@ struct ap_mark {
     uint32_t row;   /* launch, call, call_end, return: the call */
     uint32_t other; /* call_end: number among the blocking calls; return, steps, turns: number of it */
     uint8_t kind;
+};
+
+/** Where a call that may have blocked has returned. */
+struct ap_call_end {
+    int64_t ns;
+    uint32_t task;    /* that begins there */
+    uint32_t awaited; /* work */
+    bool waited;      /* for it; false = it had ended before the call */
 };
 
 /** What another thread does at a stretch. Tasks: AP_NO_TASK = there is none. */
@@ -59,6 +68,8 @@ struct ap_replay_build {
     size_t mark_count, mark_capacity;
     uint32_t *mark_order; /* marks by track, time and kind */
     size_t mark_order_count;
+    struct ap_call_end *call_ends; /* in their order */
+    size_t call_end_count, call_end_capacity;
     struct ap_turn *turns;
     size_t turn_count, turn_capacity;
     struct ap_return *returns;
@@ -83,8 +94,9 @@ AP_MUST_CHECK enum ap_status ap_replay_find_waits(struct ap_replay_build *build,
 /** Finds the launches that met a full queue, before threads are cut, and links them, once device tasks stand. */
 AP_MUST_CHECK enum ap_status ap_replay_find_returns(struct ap_replay_build *build, struct ap_error *reterr);
 AP_MUST_CHECK enum ap_status ap_replay_link_returns(struct ap_replay_build *build, struct ap_error *reterr);
-/** Cuts the threads and appends their tasks, in order of thread, then time. */
+/** Cuts the threads and appends their tasks, in order of thread, then time. Marks are given back. */
 AP_MUST_CHECK enum ap_status ap_replay_add_host(struct ap_replay_build *build, struct ap_error *reterr);
+void ap_replay_forget_marks(struct ap_replay_build *build);
 /** Edges of calls that block and of threads that take turns; device tasks must stand. Numbers of tasks are those of their
  *  making. */
 AP_MUST_CHECK enum ap_status ap_replay_link_host(struct ap_replay_build *build, struct ap_error *reterr);

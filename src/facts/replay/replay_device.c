@@ -250,8 +250,13 @@ static enum ap_status add_work(struct ap_replay_build *build, uint32_t work, str
     end_ns = end_ns > start_ns ? end_ns : start_ns;
     build->task_of_work[work] = (uint32_t)graph->count;
     AP_TRY_ADD(build->gate, graph->tasks, graph->count, graph->capacity, reterr,
-               (struct ap_task){ start_ns, end_ns, end_ns - start_ns, row, build->trace->events.track[row],
-                                 build->task_of_launch[work], UINT8_MAX, true });
+               (struct ap_task){ .start_ns = start_ns,
+                                 .end_ns = end_ns,
+                                 .of.launch = build->task_of_launch[work],
+                                 .row = row,
+                                 .track = build->trace->events.track[row] & AP_REPLAY_TRACKS_MAX,
+                                 .order = AP_MARK_COUNT_,
+                                 .is_device = true });
     return AP_OK;
 }
 

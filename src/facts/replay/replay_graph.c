@@ -106,7 +106,8 @@ static enum ap_status order_edges(struct ap_replay_graph *graph, struct ap_error
 static void renumber_all(struct ap_replay_graph *graph, const uint32_t *number)
 {
     for (size_t i = 0; i < graph->count; i++)
-        renumber(&graph->tasks[i].launch, number);
+        if (graph->tasks[i].is_device)
+            renumber(&graph->tasks[i].of.launch, number);
     for (size_t i = 0; i < graph->step_count; i++) {
         renumber(&graph->step_start[i], number);
         renumber(&graph->step_end[i], number);
@@ -193,8 +194,8 @@ static void release_build(struct ap_replay_build *build)
     AP_FREE(build->gate, build->task_of_launch, build->index->work_count);
     AP_FREE(build->gate, build->task_of_work, build->index->work_count);
     AP_FREE(build->gate, build->told_wait, build->index->work_count);
-    AP_FREE(build->gate, build->marks, build->mark_capacity);
-    AP_FREE(build->gate, build->mark_order, build->mark_order_count);
+    ap_replay_forget_marks(build);
+    AP_FREE(build->gate, build->call_ends, build->call_end_capacity);
     AP_FREE(build->gate, build->turns, build->turn_capacity);
     AP_FREE(build->gate, build->returns, build->return_capacity);
     *build = (struct ap_replay_build){ .graph = build->graph, .gate = build->gate, .index = build->index };

@@ -47,17 +47,33 @@ static inline bool ap_replay_edge_is_at_start(const struct ap_replay_edge *edge)
            edge->type == AP_REPLAY_EDGE_queue;
 }
 
-/** In order of their starts: no edge leads back. */
+/** In order of their starts: no edge leads back. There are about as many as rows, so they are small. */
 struct ap_task {
     int64_t start_ns; /* as recorded */
     int64_t end_ns;   /* likewise */
-    int64_t work_ns;  /* what it takes by itself, without the wait in it */
-    uint32_t row;     /* device: of the trace. Host: the call that begins it; AP_NO_ROW = none */
-    uint32_t track;
-    uint32_t launch; /* device: the task that begins with its launch; AP_NO_TASK = not in the trace */
-    uint8_t order;   /* among those of one time */
-    bool is_device;
+    union {
+        int64_t work_ns; /* host: what it takes by itself, without the wait in it */
+        uint32_t launch; /* device: the task that begins with its launch; AP_NO_TASK = not in the trace */
+    } of;
+    uint32_t row; /* device: of the trace. Host: the call that begins it; AP_NO_ROW = none */
+    uint32_t track : 27;
+    uint32_t order : 4; /* among those of one time */
+    uint32_t is_device : 1;
 };
+/** A trace with more is not replayed. */
+#define AP_REPLAY_TRACKS_MAX ((UINT32_C(1) << 27) - 1)
+
+/** What it takes by itself: work of a device never waits. */
+static inline int64_t ap_task_work_ns(const struct ap_task *task)
+{
+    return task->is_device ? task->end_ns - task->start_ns : task->of.work_ns;
+}
+
+/** AP_NO_TASK of the host, too. */
+static inline uint32_t ap_task_launch(const struct ap_task *task)
+{
+    return task->is_device ? task->of.launch : AP_NO_TASK;
+}
 
 struct ap_replay_graph {
     struct ap_gate *gate;
@@ -79,7 +95,7 @@ struct ap_replay_graph {
 };
 
 /** Makes the graph. @main_track: the thread that drives the run; AP_NO_ROW = none. The graph borrows nothing.
- *  @graph may be released after a failure too. */
+ *  @graph may be released after a failure too. There must be at most AP_REPLAY_TRACKS_MAX threads and streams. */
 AP_MUST_CHECK enum ap_status ap_replay_graph_init(struct ap_replay_graph *graph, const struct ap_trace *trace,
                                                   const struct ap_row_order *order, const struct ap_path_index *index,
                                                   const struct ap_call_kinds *calls, const struct ap_steps *steps,

@@ -250,49 +250,6 @@ static enum ap_status reserve(struct ap_replay_build *build, struct ap_error *re
     return AP_RESERVE(build->gate, graph->edges, graph->edge_capacity, marks + 2 * works, reterr);
 }
 
-static enum ap_status cut_threads(struct ap_replay_build *build, struct ap_error *reterr)
-{
-    struct ap_replay_graph *graph = build->graph;
-    const struct ap_mark *last = NULL;
-    AP_TRY(reserve(build, reterr));
-    for (size_t i = 0; i < build->mark_order_count; i++) {
-        const struct ap_mark *mark = &build->marks[build->mark_order[i]];
-        bool follows = last && last->track == mark->track;
-        if (follows && is_same_launch(last, mark)) {
-            note_task(build, mark, (uint32_t)graph->count - 1);
-            continue;
-        }
-        uint32_t task = (uint32_t)graph->count;
-        bool calls = mark->kind == AP_MARK_launch || mark->kind == AP_MARK_call;
-        AP_TRY_ADD(build->gate, graph->tasks, graph->count, graph->capacity, reterr,
-                   (struct ap_task){ mark->ns, mark->ns, 0, calls ? mark->row : AP_NO_ROW, mark->track, AP_NO_TASK,
-                                     mark->kind, false });
-        if (follows) {
-            graph->tasks[task - 1].end_ns = mark->ns;
-            graph->tasks[task - 1].work_ns = mark->ns - graph->tasks[task - 1].start_ns;
-            AP_TRY(ap_replay_add_edge(build, task - 1, task, AP_REPLAY_EDGE_thread, 0, reterr));
-        }
-        note_task(build, mark, task);
-        last = mark;
-    }
-    return AP_OK;
-}
-
-enum ap_status ap_replay_add_host(struct ap_replay_build *build, struct ap_error *reterr)
-{
-    AP_TRY(mark_bounds(build, reterr));
-    AP_TRY(mark_launches(build, reterr));
-    AP_TRY(mark_calls(build, reterr));
-    AP_TRY(mark_returns(build, reterr));
-    AP_TRY(mark_steps(build, reterr));
-    AP_TRY(mark_turns(build, reterr));
-    AP_TRY(ap_top_indices(build->gate, (uint32_t)build->mark_count, 0, mark_before, build->marks, &build->mark_order,
-                          &build->mark_order_count, reterr));
-    return cut_threads(build, reterr);
-}
-
-/* --------------------------------------------------------------------------------------------------------- links */
-
 /* While the marks of a thread are gone through: what it launched so far. */
 struct launched {
     uint32_t last, latest; /* work: launched last; that ended last */
@@ -323,44 +280,110 @@ static uint32_t done_before(const struct ap_replay_build *build, const struct la
     return end_of(build, launched->last) <= start_ns ? launched->last : AP_NO_WORK;
 }
 
-/* @task begins where the call has returned. */
-static enum ap_status link_call(struct ap_replay_build *build, const struct ap_mark *mark, uint32_t task,
-                                const struct launched *launched, struct ap_error *reterr)
+/* Of a call that may have blocked; AP_NO_WORK = it waited for none. */
+static struct ap_call_end end_of_call(const struct ap_replay_build *build, const struct ap_mark *mark, uint32_t task,
+                                      const struct launched *launched)
 {
-    struct ap_task *tasks = build->graph->tasks;
     uint32_t awaited = ap_path_awaited(build->index, mark->other, mark->ns);
     uint32_t copy = build->index->blocking_copy[mark->other];
     if (copy != AP_NO_WORK && ap_work_end_ns(build->index, copy) > mark->ns)
         awaited = copy; /* it ends a little later than its call, and is waited for all the same */
-    if (awaited == AP_NO_WORK) {
-        awaited = done_before(build, launched, mark->row);
-        return awaited == AP_NO_WORK ? AP_OK
-                                     : ap_replay_add_edge(build, build->task_of_work[awaited], task,
-                                                          AP_REPLAY_EDGE_synchronization, 0, reterr);
-    }
-    int64_t lag_ns = mark->ns - ap_work_end_ns(build->index, awaited);
-    if (tasks[task - 1].work_ns > lag_ns)
-        tasks[task - 1].work_ns = lag_ns > 0 ? lag_ns : 0;
-    return ap_replay_add_edge(build, build->task_of_work[awaited], task, AP_REPLAY_EDGE_synchronization, lag_ns, reterr);
+    return awaited == AP_NO_WORK ? (struct ap_call_end){ mark->ns, task, done_before(build, launched, mark->row), false }
+                                 : (struct ap_call_end){ mark->ns, task, awaited, true };
 }
 
-/* The marks once more: tasks were made in their order. */
-static enum ap_status link_calls(struct ap_replay_build *build, struct ap_error *reterr)
+static enum ap_status note_mark(struct ap_replay_build *build, const struct ap_mark *mark, uint32_t task,
+                                struct launched *launched, struct ap_error *reterr)
 {
+    note_task(build, mark, task);
+    if (mark->kind == AP_MARK_launch)
+        note_launch(build, launched, mark->other);
+    if (mark->kind == AP_MARK_call_end)
+        AP_TRY_ADD(build->gate, build->call_ends, build->call_end_count, build->call_end_capacity, reterr,
+                   end_of_call(build, mark, task, launched));
+    return AP_OK;
+}
+
+static struct ap_task task_at(const struct ap_mark *mark)
+{
+    bool calls = mark->kind == AP_MARK_launch || mark->kind == AP_MARK_call;
+    return (struct ap_task){ .start_ns = mark->ns,
+                             .end_ns = mark->ns,
+                             .row = calls ? mark->row : AP_NO_ROW,
+                             .track = mark->track & AP_REPLAY_TRACKS_MAX,
+                             .order = mark->kind & 0xfu };
+}
+
+static enum ap_status cut_threads(struct ap_replay_build *build, struct ap_error *reterr)
+{
+    struct ap_replay_graph *graph = build->graph;
     struct launched launched = { AP_NO_WORK, AP_NO_WORK };
     const struct ap_mark *last = NULL;
-    uint32_t task = 0;
+    AP_TRY(reserve(build, reterr));
     for (size_t i = 0; i < build->mark_order_count; i++) {
         const struct ap_mark *mark = &build->marks[build->mark_order[i]];
-        if (!last || last->track != mark->track)
+        bool follows = last && last->track == mark->track;
+        uint32_t task = (uint32_t)graph->count;
+        if (!follows)
             launched = (struct launched){ AP_NO_WORK, AP_NO_WORK };
-        task += last && !(last->track == mark->track && is_same_launch(last, mark));
-        if (mark->kind == AP_MARK_launch)
-            note_launch(build, &launched, mark->other);
-        if (mark->kind == AP_MARK_call_end)
-            AP_TRY(link_call(build, mark, task, &launched, reterr));
+        if (follows && is_same_launch(last, mark)) {
+            AP_TRY(note_mark(build, mark, task - 1, &launched, reterr));
+            continue;
+        }
+        AP_TRY_ADD(build->gate, graph->tasks, graph->count, graph->capacity, reterr, task_at(mark));
+        if (follows) {
+            graph->tasks[task - 1].end_ns = mark->ns;
+            graph->tasks[task - 1].of.work_ns = mark->ns - graph->tasks[task - 1].start_ns;
+            AP_TRY(ap_replay_add_edge(build, task - 1, task, AP_REPLAY_EDGE_thread, 0, reterr));
+        }
+        AP_TRY(note_mark(build, mark, task, &launched, reterr));
         last = mark;
     }
+    return AP_OK;
+}
+
+void ap_replay_forget_marks(struct ap_replay_build *build)
+{
+    AP_FREE(build->gate, build->marks, build->mark_capacity);
+    AP_FREE(build->gate, build->mark_order, build->mark_order_count);
+    build->marks = NULL;
+    build->mark_order = NULL;
+    build->mark_count = build->mark_capacity = build->mark_order_count = 0;
+}
+
+enum ap_status ap_replay_add_host(struct ap_replay_build *build, struct ap_error *reterr)
+{
+    AP_TRY(mark_bounds(build, reterr));
+    AP_TRY(mark_launches(build, reterr));
+    AP_TRY(mark_calls(build, reterr));
+    AP_TRY(mark_returns(build, reterr));
+    AP_TRY(mark_steps(build, reterr));
+    AP_TRY(mark_turns(build, reterr));
+    AP_TRY(ap_top_indices(build->gate, (uint32_t)build->mark_count, 0, mark_before, build->marks, &build->mark_order,
+                          &build->mark_order_count, reterr));
+    AP_TRY(cut_threads(build, reterr));
+    ap_replay_forget_marks(build);
+    return AP_OK;
+}
+
+/* --------------------------------------------------------------------------------------------------------- links */
+
+static enum ap_status link_call(struct ap_replay_build *build, const struct ap_call_end *end, struct ap_error *reterr)
+{
+    struct ap_task *call = build->graph->tasks + end->task - 1;
+    if (end->awaited == AP_NO_WORK)
+        return AP_OK;
+    int64_t lag_ns = end->waited ? end->ns - ap_work_end_ns(build->index, end->awaited) : 0;
+    if (end->waited && call->of.work_ns > lag_ns)
+        call->of.work_ns = lag_ns > 0 ? lag_ns : 0;
+    return ap_replay_add_edge(build, build->task_of_work[end->awaited], end->task, AP_REPLAY_EDGE_synchronization, lag_ns,
+                              reterr);
+}
+
+static enum ap_status link_calls(struct ap_replay_build *build, struct ap_error *reterr)
+{
+    for (size_t i = 0; i < build->call_end_count; i++)
+        AP_TRY(link_call(build, &build->call_ends[i], reterr));
     return AP_OK;
 }
 
@@ -372,7 +395,7 @@ static enum ap_status link_turn_begin(struct ap_replay_build *build, const struc
     AP_TRY(ap_replay_add_edge(build, turn->let_go, turn->begin, AP_REPLAY_EDGE_handover, 0, reterr));
     if (!turn->begin || tasks[before].track != tasks[turn->begin].track)
         return AP_OK;
-    tasks[before].work_ns = 0;
+    tasks[before].of.work_ns = 0;
     return tasks[before].start_ns == tasks[turn->begin].start_ns
                ? ap_replay_add_edge(build, turn->let_go, before, AP_REPLAY_EDGE_handover, 0, reterr)
                : AP_OK;
@@ -384,8 +407,8 @@ static enum ap_status link_turn_end(struct ap_replay_build *build, const struct 
     struct ap_task *tasks = build->graph->tasks;
     int64_t lag_ns = tasks[turn->back].start_ns - tasks[turn->end].start_ns;
     bool is_first = !turn->back || tasks[turn->back - 1].track != tasks[turn->back].track;
-    if (!is_first && tasks[turn->back - 1].work_ns > lag_ns)
-        tasks[turn->back - 1].work_ns = lag_ns;
+    if (!is_first && tasks[turn->back - 1].of.work_ns > lag_ns)
+        tasks[turn->back - 1].of.work_ns = lag_ns;
     return ap_replay_add_edge(build, turn->end, turn->back, AP_REPLAY_EDGE_handover, lag_ns, reterr);
 }
 

@@ -13,7 +13,7 @@ enum ap_status ap_replay_edit_init(struct ap_replay_edit *edit, const struct ap_
     AP_TRY(AP_ALLOC(edit->gate, edit->work_ns, edit->count, reterr));
     AP_TRY(AP_ALLOC_CLEARED(edit->gate, edit->flags, edit->count, reterr));
     for (size_t i = 0; i < edit->count; i++)
-        edit->work_ns[i] = graph->tasks[i].work_ns;
+        edit->work_ns[i] = ap_task_work_ns(&graph->tasks[i]);
     return AP_OK;
 }
 
@@ -38,10 +38,12 @@ static bool is_ignored(const struct ap_replay_edge *edge, unsigned flags)
     }
 }
 
-static int64_t release_ns(const struct ap_replay_times *times, const struct ap_replay_edge *edge, unsigned flags)
+static int64_t release_ns(const struct ap_replay_graph *graph, const struct ap_replay_edit *edit,
+                          const struct ap_replay_times *times, const struct ap_replay_edge *edge, unsigned flags)
 {
     bool overflowed = false;
-    int64_t ns = ap_replay_edge_is_at_start(edge) ? times->start_ns[edge->from] : times->end_ns[edge->from];
+    int64_t ns =
+        ap_replay_edge_is_at_start(edge) ? times->start_ns[edge->from] : ap_replay_end_ns(graph, edit, times, edge->from);
     return flags & AP_TASK_GONE && edge->lag_ns > 0 ? ns : ap_add_sat(ns, edge->lag_ns, &overflowed);
 }
 
@@ -50,25 +52,36 @@ static void play(const struct ap_replay_graph *graph, const struct ap_replay_edi
     size_t edge = 0;
     for (uint32_t i = 0; i < graph->count; i++) {
         unsigned flags = edit ? edit->flags[i] : 0;
-        int64_t start_ns = INT64_MIN, work_ns = edit ? edit->work_ns[i] : graph->tasks[i].work_ns;
-        bool overflowed = false, had_edges = edge < graph->edge_count && graph->edges[edge].to == i;
+        int64_t start_ns = INT64_MIN;
+        bool had_edges = edge < graph->edge_count && graph->edges[edge].to == i;
         for (; edge < graph->edge_count && graph->edges[edge].to == i; edge++) {
             bool ignored = flags && is_ignored(&graph->edges[edge], flags);
-            int64_t ns = ignored ? INT64_MIN : release_ns(times, &graph->edges[edge], flags);
+            int64_t ns = ignored ? INT64_MIN : release_ns(graph, edit, times, &graph->edges[edge], flags);
             start_ns = ns > start_ns ? ns : start_ns;
         }
         if (start_ns == INT64_MIN)
             start_ns = had_edges ? graph->start_ns : graph->tasks[i].start_ns;
         times->start_ns[i] = start_ns;
-        times->end_ns[i] = ap_add_sat(start_ns, work_ns, &overflowed);
     }
 }
 
 /* ---------------------------------------------------------------------------------------------------------- steps */
 
-static int64_t step_bound_ns(const struct ap_replay_times *times, uint32_t task)
+/* Without a replay as it was recorded. */
+static int64_t start_of(const struct ap_replay_graph *graph, const struct ap_replay_times *times, uint32_t task)
 {
-    return task == AP_NO_TASK ? INT64_MIN : times->start_ns[task];
+    return times->start_ns ? times->start_ns[task] : graph->tasks[task].start_ns;
+}
+
+static int64_t end_of(const struct ap_replay_graph *graph, const struct ap_replay_edit *edit,
+                      const struct ap_replay_times *times, uint32_t task)
+{
+    return times->start_ns ? ap_replay_end_ns(graph, edit, times, task) : graph->tasks[task].end_ns;
+}
+
+static int64_t step_bound_ns(const struct ap_replay_graph *graph, const struct ap_replay_times *times, uint32_t task)
+{
+    return task == AP_NO_TASK ? INT64_MIN : start_of(graph, times, task);
 }
 
 static int64_t recorded_start_ns(const struct ap_replay_graph *graph, size_t step)
@@ -86,23 +99,24 @@ static void add_device_ends(const struct ap_replay_graph *graph, const struct ap
         const struct ap_task *task = &graph->tasks[i];
         if (!task->is_device || (edit && edit->flags[i] & AP_TASK_GONE))
             continue;
-        int64_t cause_ns = graph->tasks[task->launch == AP_NO_TASK ? i : task->launch].start_ns;
+        int64_t cause_ns = graph->tasks[task->of.launch == AP_NO_TASK ? i : task->of.launch].start_ns;
         if (cause_ns < from_ns || cause_ns >= to_ns) {
             AP_SEEK(low, graph->step_count, at, recorded_start_ns(graph, at) <= cause_ns);
             from_ns = low ? recorded_start_ns(graph, low - 1) : INT64_MIN;
             to_ns = low < graph->step_count ? recorded_start_ns(graph, low) : INT64_MAX;
         }
         int64_t *done_ns = low ? &times->steps[low - 1].done_ns : &times->before_done_ns;
-        if (times->end_ns[i] > *done_ns)
-            *done_ns = times->end_ns[i];
+        int64_t end_ns = end_of(graph, edit, times, i);
+        if (end_ns > *done_ns)
+            *done_ns = end_ns;
     }
 }
 
 static void find_steps(const struct ap_replay_graph *graph, const struct ap_replay_edit *edit, struct ap_replay_times *times)
 {
     for (size_t i = 0; i < graph->step_count; i++) {
-        int64_t end_ns = step_bound_ns(times, graph->step_end[i]);
-        times->steps[i] = (struct ap_replayed_step){ step_bound_ns(times, graph->step_start[i]), end_ns };
+        int64_t end_ns = step_bound_ns(graph, times, graph->step_end[i]);
+        times->steps[i] = (struct ap_replayed_step){ step_bound_ns(graph, times, graph->step_start[i]), end_ns };
     }
     add_device_ends(graph, edit, times);
 }
@@ -111,32 +125,29 @@ static void find_window(const struct ap_replay_graph *graph, const struct ap_rep
                         struct ap_replay_times *times)
 {
     int64_t start_ns = INT64_MAX, end_ns = INT64_MIN;
-    for (size_t i = 0; i < graph->count; i++) {
+    for (uint32_t i = 0; i < graph->count; i++) {
         if (edit && edit->flags[i] & AP_TASK_GONE)
             continue;
-        start_ns = times->start_ns[i] < start_ns ? times->start_ns[i] : start_ns;
-        end_ns = times->end_ns[i] > end_ns ? times->end_ns[i] : end_ns;
+        int64_t task_start_ns = start_of(graph, times, i), task_end_ns = end_of(graph, edit, times, i);
+        start_ns = task_start_ns < start_ns ? task_start_ns : start_ns;
+        end_ns = task_end_ns > end_ns ? task_end_ns : end_ns;
     }
     times->window_ns = end_ns > start_ns ? end_ns - start_ns : 0;
 }
 
 static enum ap_status times_init(struct ap_replay_times *times, const struct ap_replay_graph *graph, struct ap_error *reterr)
 {
-    *times = (struct ap_replay_times){
-        .gate = graph->gate, .count = graph->count, .step_count = graph->step_count, .before_done_ns = INT64_MIN
-    };
-    if (graph->step_count)
-        AP_TRY(AP_ALLOC(times->gate, times->steps, times->step_count, reterr));
-    if (!graph->count)
-        return AP_OK;
-    AP_TRY(AP_ALLOC(times->gate, times->start_ns, times->count, reterr));
-    return AP_ALLOC(times->gate, times->end_ns, times->count, reterr);
+    *times = (struct ap_replay_times){ .gate = graph->gate, .step_count = graph->step_count, .before_done_ns = INT64_MIN };
+    return graph->step_count ? AP_ALLOC(times->gate, times->steps, times->step_count, reterr) : AP_OK;
 }
 
 enum ap_status ap_replay_run(const struct ap_replay_graph *graph, const struct ap_replay_edit *edit,
                              struct ap_replay_times *times, struct ap_error *reterr)
 {
     AP_TRY(times_init(times, graph, reterr));
+    times->count = graph->count;
+    if (graph->count)
+        AP_TRY(AP_ALLOC(times->gate, times->start_ns, times->count, reterr));
     play(graph, edit, times);
     find_steps(graph, edit, times);
     find_window(graph, edit, times);
@@ -147,10 +158,6 @@ enum ap_status ap_replay_recorded(const struct ap_replay_graph *graph, struct ap
                                   struct ap_error *reterr)
 {
     AP_TRY(times_init(times, graph, reterr));
-    for (size_t i = 0; i < graph->count; i++) {
-        times->start_ns[i] = graph->tasks[i].start_ns;
-        times->end_ns[i] = graph->tasks[i].end_ns;
-    }
     find_steps(graph, NULL, times);
     find_window(graph, NULL, times);
     return AP_OK;
@@ -159,8 +166,7 @@ enum ap_status ap_replay_recorded(const struct ap_replay_graph *graph, struct ap
 void ap_replay_times_forget_tasks(struct ap_replay_times *times)
 {
     AP_FREE(times->gate, times->start_ns, times->count);
-    AP_FREE(times->gate, times->end_ns, times->count);
-    times->start_ns = times->end_ns = NULL;
+    times->start_ns = NULL;
     times->count = 0;
 }
 

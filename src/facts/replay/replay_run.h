@@ -36,7 +36,7 @@ struct ap_replayed_step {
 
 struct ap_replay_times {
     struct ap_gate *gate;
-    int64_t *start_ns, *end_ns; /* by task; NULL where they were given back */
+    int64_t *start_ns; /* by task; NULL where they were given back, and of the recording, whose tasks have it */
     size_t count;
     struct ap_replayed_step *steps;
     size_t step_count;
@@ -50,7 +50,15 @@ AP_MUST_CHECK enum ap_status ap_replay_run(const struct ap_replay_graph *graph, 
 /** The same as it was recorded, without a replay. */
 AP_MUST_CHECK enum ap_status ap_replay_recorded(const struct ap_replay_graph *graph, struct ap_replay_times *times,
                                                 struct ap_error *reterr);
-/** When each task begins and ends is not asked for any more; steps and window stay. */
+/** When a task ends in the replay with this @edit, NULL as there. */
+static inline int64_t ap_replay_end_ns(const struct ap_replay_graph *graph, const struct ap_replay_edit *edit,
+                                       const struct ap_replay_times *times, uint32_t task)
+{
+    bool overflowed = false;
+    return ap_add_sat(times->start_ns[task], edit ? edit->work_ns[task] : ap_task_work_ns(&graph->tasks[task]), &overflowed);
+}
+
+/** When each task begins is not asked for any more; steps and window stay. */
 void ap_replay_times_forget_tasks(struct ap_replay_times *times);
 void ap_replay_times_release(struct ap_replay_times *times);
 

@@ -56,10 +56,17 @@ void ap_op_stats_forget_names(struct ap_op_stats *stats)
     stats->cpu = stats->operators = (struct ap_name_totals){ .count = NULL };
 }
 
+void ap_op_stats_forget_threads(struct ap_op_stats *stats)
+{
+    AP_FREE(stats->gate, stats->threads, stats->thread_count);
+    stats->threads = NULL;
+    stats->thread_count = 0;
+}
+
 void ap_op_stats_release(struct ap_op_stats *stats)
 {
     ap_op_stats_forget_names(stats);
-    AP_FREE(stats->gate, stats->threads, stats->thread_count);
+    ap_op_stats_forget_threads(stats);
     *stats = (struct ap_op_stats){ .gate = stats->gate };
 }
 

@@ -49,6 +49,8 @@ AP_MUST_CHECK enum ap_status ap_op_stats_nest(struct ap_op_stats *stats, const s
                                               const struct ap_row_order *order, struct ap_error *reterr);
 /** The columns by name are not needed any more: with millions of distinct names they are large. */
 void ap_op_stats_forget_names(struct ap_op_stats *stats);
+/** Nor are those by thread. */
+void ap_op_stats_forget_threads(struct ap_op_stats *stats);
 void ap_op_stats_release(struct ap_op_stats *stats);
 
 #endif

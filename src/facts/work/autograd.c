@@ -213,6 +213,26 @@ static enum ap_status new_sums(struct ap_autograd *autograd, struct ap_error *re
     return AP_OK;
 }
 
+/* There may be as many sequence numbers as rows, so what is found by them goes as soon as nobody asks. */
+static void forget_sequences(struct linking *linking)
+{
+    ap_pair_map_release(&linking->sequences);
+    AP_FREE(linking->autograd->gate, linking->first_backward_ns, linking->sequence_capacity);
+    linking->first_backward_ns = NULL;
+    linking->sequence_capacity = 0;
+}
+
+static void forget_producers(struct linking *linking)
+{
+    struct ap_gate *gate = linking->autograd->gate;
+    ap_pair_map_release(&linking->producers);
+    ap_pair_map_release(&linking->votes);
+    AP_FREE(gate, linking->producer_rows, linking->producer_capacity);
+    AP_FREE(gate, linking->vote_counts, linking->vote_capacity);
+    linking->producer_rows = linking->vote_counts = NULL;
+    linking->producer_capacity = linking->vote_capacity = 0;
+}
+
 static enum ap_status link_nodes(struct linking *linking, struct ap_error *reterr)
 {
     struct ap_autograd *autograd = linking->autograd;
@@ -220,11 +240,15 @@ static enum ap_status link_nodes(struct linking *linking, struct ap_error *reter
     if (!linking->sequences.count)
         return AP_OK;
     AP_TRY(find_producers(linking, reterr));
+    forget_sequences(linking);
     AP_TRY(find_nodes(linking, reterr));
+    for (uint32_t i = 0; i < autograd->node_count; i++)
+        autograd->nodes[i].producer = producer_of(linking, autograd->nodes[i].row);
+    forget_producers(linking);
+    for (uint32_t i = 0; i < autograd->node_count; i++)
+        AP_TRY(count_ambiguous(linking, i, reterr));
     AP_TRY(ap_row_set_init(&autograd->chosen.rows, autograd->gate, linking->trace->events.count, reterr));
     for (uint32_t i = 0; i < autograd->node_count; i++) {
-        autograd->nodes[i].producer = producer_of(linking, autograd->nodes[i].row);
-        AP_TRY(count_ambiguous(linking, i, reterr));
         if (autograd->nodes[i].producer != AP_NO_ROW && only_ran_before(linking->trace, &autograd->nodes[i]))
             autograd->nodes[i].producer = AP_NO_ROW;
         if (autograd->nodes[i].producer == AP_NO_ROW)
@@ -242,13 +266,9 @@ enum ap_status ap_autograd_init(struct ap_autograd *autograd, const struct ap_tr
     struct linking linking = { .autograd = autograd, .trace = trace, .order = order, .tree = tree };
     linking.sequences.gate = linking.producers.gate = linking.votes.gate = linking.keys.gate = gate;
     enum ap_status status = link_nodes(&linking, reterr);
-    ap_pair_map_release(&linking.sequences);
-    ap_pair_map_release(&linking.producers);
-    ap_pair_map_release(&linking.votes);
+    forget_sequences(&linking);
+    forget_producers(&linking);
     ap_pair_map_release(&linking.keys);
-    AP_FREE(gate, linking.first_backward_ns, linking.sequence_capacity);
-    AP_FREE(gate, linking.producer_rows, linking.producer_capacity);
-    AP_FREE(gate, linking.vote_counts, linking.vote_capacity);
     AP_FREE(gate, linking.key_nodes, linking.key_capacity);
     return status;
 }

@@ -83,21 +83,22 @@ static inline void add_to(struct ap_host_work *work, int64_t *sum_ns, int64_t ns
     *sum_ns = ap_add_sat(*sum_ns, ns, &work->overflowed);
 }
 
-static void note_slowest(struct ap_work_cost *cost, const struct ap_nest_row *closed)
+static void note_slowest(const struct sweep *sweep, struct ap_work_cost *cost, const struct ap_nest_row *closed)
 {
-    int64_t dur_ns = closed->end_ns - closed->start_ns;
-    if (cost->calls && (closed->device_total_ns < cost->slowest_device_ns ||
-                        (closed->device_total_ns == cost->slowest_device_ns && dur_ns <= cost->slowest_dur_ns)))
+    const int64_t *dur_ns = sweep->trace->events.dur_ns;
+    if (cost->calls &&
+        (closed->device_total_ns < cost->slowest_device_ns ||
+         (closed->device_total_ns == cost->slowest_device_ns && dur_ns[closed->row] <= dur_ns[cost->slowest_row])))
         return;
     cost->slowest_row = closed->row;
     cost->slowest_device_ns = closed->device_total_ns;
-    cost->slowest_dur_ns = dur_ns;
 }
 
 /* All but the GPU total, which a name within itself must not have twice. */
-static void add_cost(struct ap_host_work *work, struct ap_work_cost *cost, const struct ap_nest_row *closed)
+static void add_cost(struct sweep *sweep, struct ap_work_cost *cost, const struct ap_nest_row *closed)
 {
-    note_slowest(cost, closed);
+    struct ap_host_work *work = sweep->work;
+    note_slowest(sweep, cost, closed);
     cost->calls++;
     add_to(work, &cost->host_total_ns, closed->end_ns - closed->start_ns);
     add_to(work, &cost->host_self_ns, closed->host_self_ns);
@@ -167,9 +168,9 @@ static enum ap_status add_shape(struct sweep *sweep, const struct ap_nest_row *c
     if (!signature)
         return AP_OK;
     AP_TRY(NUMBER_OF(work, shape, name, signature, &number, &is_new, reterr));
-    work->shapes[number].name = name;
+    work->shapes[number].cost.name = name;
     work->shapes[number].signature = signature;
-    add_cost(work, &work->shapes[number].cost, closed);
+    add_cost(sweep, &work->shapes[number].cost, closed);
     return AP_OK;
 }
 
@@ -202,7 +203,7 @@ static enum ap_status close_op(void *context, const struct ap_nest_row *closed, 
     struct sweep *sweep = context;
     struct ap_host_work *work = sweep->work;
     struct ap_op_cost *op = &work->ops[closed->id];
-    add_cost(work, &op->cost, closed);
+    add_cost(sweep, &op->cost, closed);
     vote_for_caller(sweep, op, closed);
     add_to(work, &work->host_self_ns, closed->host_self_ns);
     add_to(work, &work->in_ops_device_ns, closed->device_self_ns);
@@ -221,7 +222,7 @@ static enum ap_status close_module(void *context, const struct ap_nest_row *clos
 {
     struct sweep *sweep = context;
     (void)reterr;
-    add_cost(sweep->work, &sweep->work->modules[closed->id].cost, closed);
+    add_cost(sweep, &sweep->work->modules[closed->id].cost, closed);
     return AP_OK;
 }
 
@@ -229,7 +230,7 @@ static enum ap_status close_frame(void *context, const struct ap_nest_row *close
 {
     struct sweep *sweep = context;
     (void)reterr;
-    add_cost(sweep->work, &sweep->work->frames[closed->id].cost, closed);
+    add_cost(sweep, &sweep->work->frames[closed->id], closed);
     return AP_OK;
 }
 
@@ -246,7 +247,7 @@ static enum ap_status find_op(struct sweep *sweep, uint32_t name, struct ap_erro
 {
     struct ap_host_work *work = sweep->work;
     AP_TRY(AP_RESERVE(work->gate, work->ops, work->op_capacity, (size_t)work->op_count + 1, reterr));
-    work->ops[work->op_count] = (struct ap_op_cost){ .name = name };
+    work->ops[work->op_count] = (struct ap_op_cost){ .cost.name = name };
     sweep->op_of_name[name] = work->op_count++;
     return AP_OK;
 }
@@ -293,7 +294,7 @@ static enum ap_status open_module(struct sweep *sweep, uint32_t row, struct ap_e
     AP_TRY(find_class(sweep, name, &class_id, reterr));
     AP_TRY(NUMBER_OF(work, module, class_id, parent, &number, &is_new, reterr));
     AP_TRY(ap_pair_map_add(&work->instance_map, number, name, &instance, reterr));
-    work->modules[number].class_id = class_id;
+    work->modules[number].cost.name = class_id;
     work->modules[number].parent = parent;
     work->modules[number].instances += instance == before;
     return ap_nest_push(&sweep->modules, nest_row(sweep->trace, row, number, 0), reterr);
@@ -303,7 +304,7 @@ static enum ap_status find_frame(struct sweep *sweep, uint32_t name, struct ap_e
 {
     struct ap_host_work *work = sweep->work;
     AP_TRY(AP_RESERVE(work->gate, work->frames, work->frame_capacity, (size_t)work->frame_count + 1, reterr));
-    work->frames[work->frame_count] = (struct ap_frame_cost){ .name = name };
+    work->frames[work->frame_count] = (struct ap_work_cost){ .name = name };
     sweep->frame_of_name[name] = work->frame_count++;
     return AP_OK;
 }

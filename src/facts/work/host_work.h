@@ -10,42 +10,36 @@
 #include "row_set.h"
 #include "user_frame.h"
 
+/* There may be as many as rows, so they are small. */
 struct ap_work_cost {
     int64_t host_total_ns, host_self_ns; /* of rows placed in time: self = innermost open one of its kind on the thread */
     int64_t device_self_ns;              /* launched while it was the innermost open one of its kind */
     int64_t device_total_ns;             /* launched in it or in what it called; a name within itself counts once */
     uint32_t calls, device_rows;         /* rows of GPU work: in all; there are no more rows than that */
     uint32_t slowest_row;                /* the one with the most GPU work, then the longest one */
-    int64_t slowest_device_ns, slowest_dur_ns;
+    uint32_t name;                       /* whose cost it is: an operator's, a frame's; of a module: its class, of classes */
+    int64_t slowest_device_ns;
 };
 
 struct ap_op_cost {
     struct ap_work_cost cost;
-    uint32_t name;
-    uint32_t
-        caller; /* name of the outermost operator around it that has more than half of its own time, if any has; 0 = it is
-                      * outermost itself */
+    uint32_t caller; /* name of the outermost operator around it that has more than half of its own time, if any has;
+                        0 = it is outermost itself */
+    uint32_t open;   /* while the rows are gone over */
     int64_t caller_lead_ns;
-    uint32_t open; /* while the rows are gone over */
 };
 
 struct ap_shape_cost {
     struct ap_work_cost cost;
-    uint32_t name, signature;
+    uint32_t signature;
 };
 
 /* A path of nn.Modules by class: the many equal layers of a model are one path. Paths come before those below them. Totals
  * are the own times of the path and all below. */
 struct ap_module_cost {
-    struct ap_work_cost cost;
-    uint32_t class_id;  /* of classes: "Linear" for nn.Module: Linear_0 */
-    uint32_t parent;    /* AP_PAIR_NONE = outermost */
-    uint32_t instances; /* different names */
-};
-
-struct ap_frame_cost {
-    struct ap_work_cost cost;
-    uint32_t name;
+    struct ap_work_cost cost; /* its name: "Linear" for nn.Module: Linear_0 */
+    uint32_t parent;          /* AP_PAIR_NONE = outermost */
+    uint32_t instances;       /* different names */
 };
 
 /* Own times of an operator under a user's line. */
@@ -74,7 +68,7 @@ struct ap_host_work {
     size_t shape_capacity;
     struct ap_module_cost *modules;
     size_t module_capacity;
-    struct ap_frame_cost *frames;
+    struct ap_work_cost *frames;
     size_t frame_capacity;
     struct ap_op_frame_cost *op_frames;
     size_t op_frame_capacity;

@@ -27,20 +27,28 @@ static const char *const reasons_above[AP_ABOVE_COUNT_] = {
     [AP_ABOVE_other_device] = "another device, or the kernel works on less than the shapes say",
 };
 
+void ap_compute_add_achieved(struct ap_model *model, struct ap_value *row, const struct ap_compute_group *group)
+{
+    double intensity = ap_compute_intensity(group), flops_s = ap_achieved_flops_s(group),
+           bytes_s = ap_achieved_bytes_s(group);
+    ap_add_known_number(model, row, "flops_per_byte", intensity >= 0, intensity);
+    ap_add_known_number(model, row, "tflop_s", flops_s >= 0, flops_s / 1e12);
+    ap_add_known_number(model, row, "gb_s", bytes_s >= 0, bytes_s / 1e9);
+}
+
 static void add_roofline(const struct ap_compute_work *work, const struct ap_compute_group *group,
                          const struct ap_roofline *roofline, struct ap_model *model, struct ap_value *row)
 {
     struct ap_call_cost cost = ap_compute_cost(&work->compute, group);
     bool is_rated = roofline->bound_ns >= 0;
+    double ratio = ap_roofline_ratio(roofline, group);
     ap_compute_add_flops(model, row, "flops", cost.flops);
     ap_compute_add_flops(model, row, "flops_least", cost.flops_most > 0 ? cost.flops_least : cost.flops);
     ap_compute_add_flops(model, row, "flops_most", cost.flops_most > 0 ? cost.flops_most : cost.flops);
     ap_add_known_bytes(model, row, "bytes", cost.bytes >= 0, ap_compute_ns(cost.bytes));
-    ap_add_known_number(model, row, "flops_per_byte", roofline->intensity >= 0, roofline->intensity);
-    ap_add_known_number(model, row, "tflop_s", roofline->flops_s >= 0, roofline->flops_s / 1e12);
-    ap_add_known_number(model, row, "gb_s", roofline->bytes_s >= 0, roofline->bytes_s / 1e9);
+    ap_compute_add_achieved(model, row, group);
     ap_add_known_string(model, row, "bound", is_rated, roofline->is_memory_bound ? "memory" : "compute");
-    ap_add_known_ratio(model, row, "roofline_ratio", roofline->ratio >= 0, roofline->ratio);
+    ap_add_known_ratio(model, row, "roofline_ratio", ratio >= 0, ratio);
     ap_add_known_time(model, row, "good_us", is_rated, ap_compute_ns(roofline->good_ns));
     ap_add_known_time(model, row, "lost_us", is_rated, ap_compute_ns(roofline->lost_ns));
     ap_add_known_string(model, row, "cause", roofline->cause != AP_CAUSE_none,

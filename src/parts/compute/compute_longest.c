@@ -32,6 +32,7 @@ void ap_compute_add_longest(const struct ap_compute_work *work, struct ap_model 
     }
     const struct ap_compute_group *group = &work->compute.groups[index];
     const struct ap_roofline *roofline = &work->rooflines[index];
+    double ratio = ap_roofline_ratio(roofline, group);
     enum ap_compute_cause said = roofline->shape_cause;
     bool says = said != AP_CAUSE_none && ap_compute_cause_is_of_shape(said);
     struct ap_value *row = ap_add_object(model, to, "longest");
@@ -39,10 +40,8 @@ void ap_compute_add_longest(const struct ap_compute_work *work, struct ap_model 
     ap_add_string(model, row, "kind", ap_work_kind_name(group->cost.kind));
     ap_add_time(model, row, "total_dur_us", group->total_ns);
     ap_add_quotient(model, row, "kernel_ratio", (double)group->total_ns, (double)work->compute.kernel_ns);
-    ap_add_known_number(model, row, "flops_per_byte", roofline->intensity >= 0, roofline->intensity);
-    ap_add_known_number(model, row, "tflop_s", roofline->flops_s >= 0, roofline->flops_s / 1e12);
-    ap_add_known_number(model, row, "gb_s", roofline->bytes_s >= 0, roofline->bytes_s / 1e9);
+    ap_compute_add_achieved(model, row, group);
     ap_add_string(model, row, "bound", roofline->is_memory_bound ? "memory" : "arithmetic");
-    ap_add_known_ratio(model, row, "roofline_ratio", roofline->ratio >= 0, roofline->ratio);
+    ap_add_known_ratio(model, row, "roofline_ratio", ratio >= 0, ratio);
     ap_add_known_string(model, row, "shapes_say", says, says ? sentences[said] : NULL);
 }

@@ -30,6 +30,8 @@ struct ap_compute_sum {
     uint32_t worst;            /* group that loses most; AP_PAIR_NONE = none */
 };
 
+/** What the median call of the group achieves. */
+void ap_compute_add_achieved(struct ap_model *model, struct ap_value *row, const struct ap_compute_group *group);
 /** All calls of the group. */
 void ap_compute_sum_add(const struct ap_compute_work *work, struct ap_compute_sum *sum, uint32_t group);
 /** Adds tflop_s, gb_s and roofline_ratio. */

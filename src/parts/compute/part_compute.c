@@ -20,8 +20,8 @@ static void find_rooflines(struct ap_compute_work *work)
 static bool is_beyond(const struct ap_compute_work *work, uint32_t group)
 {
     const struct ap_roofline *roofline = &work->rooflines[group];
-    return ap_work_kind_multiplies(work->compute.groups[group].cost.kind) && roofline->flops_s > 0 &&
-           work->device.peak.tflop_s[roofline->type] <= 0;
+    return ap_work_kind_multiplies(work->compute.groups[group].cost.kind) &&
+           ap_achieved_flops_s(&work->compute.groups[group]) > 0 && work->device.peak.tflop_s[roofline->type] <= 0;
 }
 
 /* A device that was guessed at and seems to do more than it can is another one. */
@@ -36,9 +36,10 @@ static bool is_another(struct ap_compute_work *work, const struct ap_gpu_peaks *
             continue;
         above = true;
         if (roofline->is_memory_bound && !beyond)
-            gb_s = fmax(gb_s, roofline->bytes_s / 1e9);
+            gb_s = fmax(gb_s, ap_achieved_bytes_s(&work->compute.groups[group]) / 1e9);
         else
-            tflop_s[roofline->type] = fmax(tflop_s[roofline->type], roofline->flops_s / 1e12);
+            tflop_s[roofline->type] =
+                fmax(tflop_s[roofline->type], ap_achieved_flops_s(&work->compute.groups[group]) / 1e12);
     }
     return above && ap_gpu_peaks_raise(peaks, tflop_s, gb_s, &work->device);
 }

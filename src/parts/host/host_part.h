@@ -24,8 +24,8 @@ AP_MUST_CHECK enum ap_status ap_part_habits(struct ap_part_context *context, con
                                             struct ap_model *model, struct ap_value *root, struct ap_error *reterr);
 
 /** By GPU work, then host time, both larger first; then by name. @self: the own times. */
-bool ap_cost_before(const struct ap_trace *trace, const struct ap_work_cost *a, uint32_t a_name,
-                    const struct ap_work_cost *b, uint32_t b_name, bool self, bool *ret_is_equal);
+bool ap_cost_before(const struct ap_trace *trace, const struct ap_work_cost *a, const struct ap_work_cost *b, bool self,
+                    bool *ret_is_equal);
 /** A time of GPU work: null where the trace has none. */
 void ap_add_device_time(const struct ap_part_context *context, struct ap_model *model, struct ap_value *to, const char *key,
                         int64_t ns);

@@ -38,6 +38,7 @@ struct leaves {
     const struct ap_trace *trace;
     struct ap_pair_map map; /* (step and phase and component, name) */
     struct leaf *leaves;
+    uint32_t count;
     size_t capacity;
     struct level_sums sums;
     int64_t total_ns;
@@ -45,21 +46,23 @@ struct leaves {
     bool overflowed;
 };
 
-static enum ap_status add_leaf(struct leaves *leaves, uint32_t slot, uint32_t component, uint32_t name, int64_t ns,
-                               struct ap_error *reterr)
+/* @number: of the leaf, whose turn it is where it is new. */
+static enum ap_status add_to_leaf(struct leaves *leaves, uint32_t number, uint32_t slot, uint32_t component, uint32_t name,
+                                  int64_t ns, struct ap_error *reterr)
 {
-    uint32_t number, before = leaves->map.count;
-    if (leaves->phase != AP_PHASE_COUNT_ && leaves->phase != slot % AP_PHASE_COUNT_)
-        return AP_OK;
-    AP_TRY(ap_pair_map_add(&leaves->map, slot << 8 | component, name, &number, reterr));
-    AP_TRY(AP_RESERVE(leaves->gate, leaves->leaves, leaves->capacity, leaves->map.count, reterr));
+    if (number == leaves->count)
+        AP_TRY_ADD(leaves->gate, leaves->leaves, leaves->count, leaves->capacity, reterr,
+                   (struct leaf){ name, (uint8_t)(slot / AP_PHASE_COUNT_), (uint8_t)(slot % AP_PHASE_COUNT_),
+                                  (uint8_t)component, 0 });
     struct leaf *leaf = &leaves->leaves[number];
-    if (number == before)
-        *leaf = (struct leaf){ name, (uint8_t)(slot / AP_PHASE_COUNT_), (uint8_t)(slot % AP_PHASE_COUNT_),
-                               (uint8_t)component, 0 };
     leaf->ns = ap_add_sat(leaf->ns, ns, &leaves->overflowed);
     leaves->total_ns = ap_add_sat(leaves->total_ns, ns, &leaves->overflowed);
     return AP_OK;
+}
+
+static bool is_wanted(const struct leaves *leaves, uint32_t slot)
+{
+    return leaves->phase == AP_PHASE_COUNT_ || leaves->phase == slot % AP_PHASE_COUNT_;
 }
 
 /* ----------------------------------------------------------------------------------------------------- collecting */
@@ -81,7 +84,11 @@ static enum ap_status add_device_leaf(struct ap_part_context *context, struct le
         name = trace->events.name[linked->op];
         component = context->facts->op_families.of_name[name];
     }
-    return add_leaf(leaves, AP_SLOT(step, phase), component, name, trace->events.dur_ns[linked->row], reterr);
+    uint32_t slot = AP_SLOT(step, phase), number;
+    if (!is_wanted(leaves, slot))
+        return AP_OK;
+    AP_TRY(ap_pair_map_add(&leaves->map, slot << 8 | component, name, &number, reterr));
+    return add_to_leaf(leaves, number, slot, component, name, trace->events.dur_ns[linked->row], reterr);
 }
 
 static enum ap_status collect(struct ap_part_context *context, const struct ap_host_work *work, struct leaves *leaves,
@@ -92,9 +99,12 @@ static enum ap_status collect(struct ap_part_context *context, const struct ap_h
             AP_TRY(add_device_leaf(context, leaves, &context->facts->links.rows[i], reterr));
         return AP_OK;
     }
-    for (uint32_t i = 0; i < work->slot_map.count; i++)
-        AP_TRY(add_leaf(leaves, work->slots[i].slot, context->facts->op_families.of_name[work->slots[i].name],
-                        work->slots[i].name, work->slots[i].host_self_ns, reterr));
+    for (uint32_t i = 0; i < work->slot_map.count; i++) {
+        const struct ap_op_slot *slot = &work->slots[i]; /* each is a leaf: the name tells the component */
+        if (is_wanted(leaves, slot->slot))
+            AP_TRY(add_to_leaf(leaves, leaves->count, slot->slot, context->facts->op_families.of_name[slot->name],
+                               slot->name, slot->host_self_ns, reterr));
+    }
     return AP_OK;
 }
 
@@ -102,7 +112,7 @@ static enum ap_status collect(struct ap_part_context *context, const struct ap_h
 static void sum_levels(struct leaves *leaves)
 {
     struct level_sums *sums = &leaves->sums;
-    for (uint32_t i = 0; i < leaves->map.count; i++) {
+    for (uint32_t i = 0; i < leaves->count; i++) {
         const struct leaf *leaf = &leaves->leaves[i];
         uint32_t slot = AP_SLOT(leaf->step, leaf->phase);
         int64_t *component = &sums->components_ns[slot][leaf->component];
@@ -252,8 +262,8 @@ static enum ap_status report(struct ap_part_context *context, struct leaves *lea
     uint32_t *order;
     size_t count;
     sum_levels(leaves);
-    ap_pair_map_keep_count(&leaves->map);
-    AP_TRY(ap_top_indices(leaves->gate, leaves->map.count, 0, leaf_before, leaves, &order, &count, reterr));
+    ap_pair_map_release(&leaves->map);
+    AP_TRY(ap_top_indices(leaves->gate, leaves->count, 0, leaf_before, leaves, &order, &count, reterr));
     struct ap_value *drilldown = ap_add_object(model, root, "drilldown");
     ap_add_string(model, drilldown, "basis", context->facts->links.linked_count ? "GPU time" : "host self time");
     if (leaves->phase == AP_PHASE_COUNT_)
@@ -287,7 +297,7 @@ enum ap_status ap_part_drilldown(struct ap_part_context *context, const struct a
         .gate = context->gate, .trace = context->trace, .map = { .gate = context->gate }, .phase = wanted_phase(context)
     };
     enum ap_status status = collect(context, work, &leaves, reterr);
-    if (status == AP_OK && leaves.map.count)
+    if (status == AP_OK && leaves.count)
         status = report(context, &leaves, model, root, reterr);
     else if (status == AP_OK)
         ap_add_null(model, root, "drilldown");

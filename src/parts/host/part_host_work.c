@@ -5,8 +5,8 @@
 
 #include "poison.h"
 
-bool ap_cost_before(const struct ap_trace *trace, const struct ap_work_cost *a, uint32_t a_name,
-                    const struct ap_work_cost *b, uint32_t b_name, bool self, bool *ret_is_equal)
+bool ap_cost_before(const struct ap_trace *trace, const struct ap_work_cost *a, const struct ap_work_cost *b, bool self,
+                    bool *ret_is_equal)
 {
     int64_t a_device_ns = self ? a->device_self_ns : a->device_total_ns,
             a_host_ns = self ? a->host_self_ns : a->host_total_ns;
@@ -17,7 +17,7 @@ bool ap_cost_before(const struct ap_trace *trace, const struct ap_work_cost *a, 
         return a_device_ns > b_device_ns;
     if (a_host_ns != b_host_ns)
         return a_host_ns > b_host_ns;
-    int order = ap_trace_compare_texts(trace, a_name, b_name);
+    int order = ap_trace_compare_texts(trace, a->name, b->name);
     *ret_is_equal = order == 0;
     return order < 0;
 }

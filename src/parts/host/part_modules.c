@@ -78,7 +78,7 @@ static void add_module(struct ap_part_context *context, const struct ap_host_wor
     const struct ap_module_cost *module = &work->modules[listed->module];
     struct ap_value *row = ap_add_object(model, list, NULL);
     ap_add_count(model, row, "depth", listed->depth);
-    ap_add_text(model, row, "name", ap_strpool_text(&work->classes, (struct ap_str){ module->class_id }));
+    ap_add_text(model, row, "name", ap_strpool_text(&work->classes, (struct ap_str){ module->cost.name }));
     ap_add_count(model, row, "instances", module->instances);
     ap_add_count(model, row, "count", (int64_t)module->cost.calls);
     ap_add_time(model, row, "host_total_us", module->cost.host_total_ns);
@@ -197,8 +197,8 @@ enum ap_status ap_part_modules(struct ap_part_context *context, const struct ap_
 static bool frame_before(const void *data, uint32_t a, uint32_t b)
 {
     const struct ranking *ranking = data;
-    const struct ap_frame_cost *x = &ranking->work->frames[a], *y = &ranking->work->frames[b];
-    bool is_equal, before = ap_cost_before(ranking->trace, &x->cost, x->name, &y->cost, y->name, true, &is_equal);
+    const struct ap_work_cost *x = &ranking->work->frames[a], *y = &ranking->work->frames[b];
+    bool is_equal, before = ap_cost_before(ranking->trace, x, y, true, &is_equal);
     return is_equal ? a < b : before;
 }
 
@@ -212,16 +212,16 @@ static void add_frame_cost(struct ap_part_context *context, struct frame_sums *s
     sums->device_ns = ap_add_sat(sums->device_ns, cost->device_self_ns, &context->overflowed);
 }
 
-static void add_frame(struct ap_part_context *context, const struct ap_frame_cost *frame, struct ap_model *model,
+static void add_frame(struct ap_part_context *context, const struct ap_work_cost *frame, struct ap_model *model,
                       struct ap_value *list)
 {
     struct ap_value *row = ap_add_object(model, list, NULL);
     ap_add_text(model, row, "name", ap_trace_text(context->trace, frame->name));
-    ap_add_count(model, row, "count", (int64_t)frame->cost.calls);
-    ap_add_time(model, row, "host_self_us", frame->cost.host_self_ns);
-    ap_add_device_time(context, model, row, "device_self_us", frame->cost.device_self_ns);
-    ap_add_device_share(context, model, row, frame->cost.device_self_ns);
-    ap_add_slowest(context, &frame->cost, model, row);
+    ap_add_count(model, row, "count", (int64_t)frame->calls);
+    ap_add_time(model, row, "host_self_us", frame->host_self_ns);
+    ap_add_device_time(context, model, row, "device_self_us", frame->device_self_ns);
+    ap_add_device_share(context, model, row, frame->device_self_ns);
+    ap_add_slowest(context, frame, model, row);
 }
 
 enum ap_status ap_part_frames(struct ap_part_context *context, const struct ap_host_work *work, struct ap_model *model,
@@ -236,12 +236,12 @@ enum ap_status ap_part_frames(struct ap_part_context *context, const struct ap_h
         return AP_OK;
     }
     for (uint32_t i = 0; i < work->frame_count; i++)
-        add_frame_cost(context, &all, &work->frames[i].cost);
+        add_frame_cost(context, &all, &work->frames[i]);
     AP_TRY(ap_top_indices(context->gate, work->frame_count, context->options->top_n, frame_before, &ranking, &order, &count,
                           reterr));
     int64_t top_ns = 0;
     for (uint32_t i = 0; i < work->frame_count; i++)
-        top_ns = work->frames[i].cost.host_self_ns > top_ns ? work->frames[i].cost.host_self_ns : top_ns;
+        top_ns = work->frames[i].host_self_ns > top_ns ? work->frames[i].host_self_ns : top_ns;
     struct ap_value *frames = ap_add_object(model, root, "frames");
     ap_add_count(model, frames, "names", work->frame_count);
     ap_add_time(model, frames, "host_us", all.host_ns);
@@ -253,7 +253,7 @@ enum ap_status ap_part_frames(struct ap_part_context *context, const struct ap_h
     struct ap_value *list = ap_add_list(model, frames, "items");
     for (size_t i = 0; i < count; i++) {
         add_frame(context, &work->frames[order[i]], model, list);
-        add_frame_cost(context, &listed, &work->frames[order[i]].cost);
+        add_frame_cost(context, &listed, &work->frames[order[i]]);
     }
     ap_add_time(model, frames, "other_frames_host_us", all.host_ns - listed.host_ns);
     ap_add_device_time(context, model, frames, "other_frames_device_us", all.device_ns - listed.device_ns);

@@ -17,7 +17,7 @@ static bool op_before(const void *data, uint32_t a, uint32_t b)
 {
     const struct ranking *ranking = data;
     const struct ap_op_cost *x = &ranking->work->ops[a], *y = &ranking->work->ops[b];
-    bool is_equal, before = ap_cost_before(ranking->trace, &x->cost, x->name, &y->cost, y->name, true, &is_equal);
+    bool is_equal, before = ap_cost_before(ranking->trace, &x->cost, &y->cost, true, &is_equal);
     return is_equal ? a < b : before;
 }
 
@@ -79,8 +79,8 @@ static enum ap_status add_top(struct ap_part_context *context, const struct ap_h
     for (size_t i = 0; i < count && status == AP_OK; i++) {
         const struct ap_op_cost *op = &work->ops[order[i]];
         struct ap_value *row = ap_add_object(model, list, NULL);
-        ap_add_text(model, row, "name", ap_trace_text(context->trace, op->name));
-        ap_add_string(model, row, "family", ap_op_family_name(context->facts->op_families.of_name[op->name]));
+        ap_add_text(model, row, "name", ap_trace_text(context->trace, op->cost.name));
+        ap_add_string(model, row, "family", ap_op_family_name(context->facts->op_families.of_name[op->cost.name]));
         add_times(context, &op->cost, model, row);
         ap_add_device_time(context, model, row, "device_total_us", op->cost.device_total_ns);
         ap_add_count(model, row, "device_rows", (int64_t)op->cost.device_rows);
@@ -101,7 +101,7 @@ static bool shape_before(const void *data, uint32_t a, uint32_t b)
 {
     const struct ranking *ranking = data;
     const struct ap_shape_cost *x = &ranking->work->shapes[a], *y = &ranking->work->shapes[b];
-    bool is_equal, before = ap_cost_before(ranking->trace, &x->cost, x->name, &y->cost, y->name, true, &is_equal);
+    bool is_equal, before = ap_cost_before(ranking->trace, &x->cost, &y->cost, true, &is_equal);
     return is_equal ? a < b : before;
 }
 
@@ -125,7 +125,7 @@ static enum ap_status add_by_shape(struct ap_part_context *context, const struct
         struct ap_value *row = ap_add_object(model, list, NULL);
         struct ap_text dims, types;
         ap_trace_signature(context->trace, (struct ap_str){ shape->signature }, &dims, &types);
-        ap_add_text(model, row, "name", ap_trace_text(context->trace, shape->name));
+        ap_add_text(model, row, "name", ap_trace_text(context->trace, shape->cost.name));
         ap_add_shape_text(model, row, "dims", dims);
         ap_add_shape_text(model, row, "types", types);
         add_times(context, &shape->cost, model, row);
@@ -158,7 +158,7 @@ static enum ap_status add_families(struct ap_part_context *context, const struct
     uint32_t *order;
     size_t count;
     for (uint32_t i = 0; i < work->op_count; i++) {
-        struct ap_work_cost *family = &costs[context->facts->op_families.of_name[work->ops[i].name]];
+        struct ap_work_cost *family = &costs[context->facts->op_families.of_name[work->ops[i].cost.name]];
         const struct ap_work_cost *op = &work->ops[i].cost;
         family->calls += op->calls;
         family->host_self_ns = ap_add_sat(family->host_self_ns, op->host_self_ns, &context->overflowed);

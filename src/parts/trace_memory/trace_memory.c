@@ -50,34 +50,45 @@ static bool track_before(const void *data, uint32_t a, uint32_t b)
     return x != y ? x < y : earlier(memory, a, b);
 }
 
-static enum ap_status new_columns(struct ap_trace_memory *memory, struct ap_error *reterr)
+struct column {
+    void **column;
+    size_t bytes;
+    int fill;
+};
+
+static enum ap_status new_columns(struct ap_trace_memory *memory, const struct column *columns, size_t count,
+                                  struct ap_error *reterr)
 {
-    struct {
-        void **column;
-        size_t bytes;
-    } columns[] = {
-        { (void **)&memory->by_device, sizeof(memory->by_device[0]) },
-        { (void **)&memory->by_track, sizeof(memory->by_track[0]) },
-        { (void **)&memory->device_of, sizeof(memory->device_of[0]) },
-        { (void **)&memory->owner_row, sizeof(memory->owner_row[0]) },
-        { (void **)&memory->caller_row, sizeof(memory->caller_row[0]) },
-        { (void **)&memory->module_of, sizeof(memory->module_of[0]) },
-        { (void **)&memory->part_of, sizeof(memory->part_of[0]) },
-        { (void **)&memory->alive, sizeof(memory->alive[0]) },
-        { (void **)&memory->allocated_bytes, sizeof(memory->allocated_bytes[0]) },
-    };
-    memory->count = memory->trace->memory_instant_count;
-    for (size_t i = 0; i < AP_COUNT_OF(columns); i++) {
+    for (size_t i = 0; i < count; i++) {
         *columns[i].column = ap_mem_resize(memory->gate, NULL, 0, memory->count * columns[i].bytes);
         if (!*columns[i].column)
             return ap_fail_memory(memory->gate, reterr);
-        memset(*columns[i].column, 0, memory->count * columns[i].bytes);
+        memset(*columns[i].column, columns[i].fill, memory->count * columns[i].bytes);
     }
-    memset(memory->owner_row, 0xff, memory->count * sizeof(memory->owner_row[0]));
-    memset(memory->caller_row, 0xff, memory->count * sizeof(memory->caller_row[0]));
-    memset(memory->module_of, 0xff, memory->count * sizeof(memory->module_of[0]));
-    memset(memory->part_of, AP_MEMORY_other, memory->count);
     return AP_OK;
+}
+
+static enum ap_status new_curve_columns(struct ap_trace_memory *memory, struct ap_error *reterr)
+{
+    const struct column columns[] = {
+        { (void **)&memory->by_device, sizeof(memory->by_device[0]), 0 },
+        { (void **)&memory->device_of, sizeof(memory->device_of[0]), 0 },
+        { (void **)&memory->alive, sizeof(memory->alive[0]), 0 },
+        { (void **)&memory->allocated_bytes, sizeof(memory->allocated_bytes[0]), 0 },
+    };
+    return new_columns(memory, columns, AP_COUNT_OF(columns), reterr);
+}
+
+static enum ap_status new_owner_columns(struct ap_trace_memory *memory, struct ap_error *reterr)
+{
+    const struct column columns[] = {
+        { (void **)&memory->by_track, sizeof(memory->by_track[0]), 0 },
+        { (void **)&memory->owner_row, sizeof(memory->owner_row[0]), 0xff },
+        { (void **)&memory->caller_row, sizeof(memory->caller_row[0]), 0xff },
+        { (void **)&memory->module_of, sizeof(memory->module_of[0]), 0xff },
+        { (void **)&memory->part_of, sizeof(memory->part_of[0]), AP_MEMORY_other },
+    };
+    return new_columns(memory, columns, AP_COUNT_OF(columns), reterr);
 }
 
 static enum ap_status find_devices(struct ap_trace_memory *memory, struct ap_error *reterr)
@@ -96,7 +107,7 @@ static enum ap_status find_devices(struct ap_trace_memory *memory, struct ap_err
                                                                  .peak_reserved_bytes = -1 };
         }
         memory->device_of[i] = number;
-        memory->by_device[i] = memory->by_track[i] = i;
+        memory->by_device[i] = i;
     }
     return AP_OK;
 }
@@ -234,20 +245,8 @@ static enum ap_status follow_addresses(struct ap_trace_memory *memory, const str
     return status;
 }
 
-enum ap_status ap_trace_memory_init(struct ap_trace_memory *memory, const struct ap_trace *trace, struct ap_gate *gate,
-                                    struct ap_error *reterr)
+static enum ap_status draw_curves(struct ap_trace_memory *memory, struct ap_error *reterr)
 {
-    *memory = (struct ap_trace_memory){ .gate = gate, .trace = trace };
-    memory->device_map.gate = memory->module_map.gate = gate;
-    ap_strpool_init(&memory->classes, gate);
-    AP_TRY(new_columns(memory, reterr));
-    AP_TRY(find_devices(memory, reterr));
-    uint32_t *spare;
-    AP_TRY(AP_ALLOC(gate, spare, memory->count, reterr));
-    ap_sort_indices(memory->by_device, memory->count, spare, device_before, memory);
-    ap_sort_indices(memory->by_track, memory->count, spare, track_before, memory);
-    AP_FREE(gate, spare, memory->count);
-    find_slices(memory);
     for (uint32_t i = 0; i < memory->device_map.count; i++) {
         draw_curve(memory, &memory->devices[i]);
         if (is_before_as_main(&memory->devices[i], &memory->devices[memory->main_device]))
@@ -256,6 +255,24 @@ enum ap_status ap_trace_memory_init(struct ap_trace_memory *memory, const struct
             AP_TRY(follow_addresses(memory, &memory->devices[i], reterr));
     }
     return AP_OK;
+}
+
+/* The columns of owners are made when the tables of addresses are gone. */
+enum ap_status ap_trace_memory_init(struct ap_trace_memory *memory, const struct ap_trace *trace, struct ap_gate *gate,
+                                    struct ap_error *reterr)
+{
+    *memory = (struct ap_trace_memory){ .gate = gate, .trace = trace, .count = trace->memory_instant_count };
+    memory->device_map.gate = memory->module_map.gate = gate;
+    ap_strpool_init(&memory->classes, gate);
+    AP_TRY(new_curve_columns(memory, reterr));
+    AP_TRY(find_devices(memory, reterr));
+    AP_TRY(ap_sort_list(gate, memory->by_device, memory->count, device_before, memory, reterr));
+    find_slices(memory);
+    AP_TRY(draw_curves(memory, reterr));
+    AP_TRY(new_owner_columns(memory, reterr));
+    for (uint32_t i = 0; i < memory->count; i++)
+        memory->by_track[i] = i;
+    return ap_sort_list(gate, memory->by_track, memory->count, track_before, memory, reterr);
 }
 
 static void free_column(struct ap_trace_memory *memory, void *column, size_t element_bytes)

@@ -22,7 +22,9 @@ RUNS = ["training_step_cuda.json.gz", "training_healthy.json.gz", "copy_heavy.js
 # What does not depend on how rows are worded: of steps, devices, kernels, copies and links.
 SAME = ("trace.window_us", "steps.count", "steps.steady.p50_us", "gpu.rows", "gpu.window_us", "gpu.busy_us", "gpu.idle_us",
         "gpu.utilization_ratio", "gpu.kernel.count", "gpu.kernel.total_dur_us", "gpu.memcpy.count", "gpu.memcpy.bytes",
-        "gpu.memcpy.htod_bytes", "gpu.memset.count", "launches.linked_count", "launches.queue_delay_us.p50",
+        "gpu.memcpy.htod_bytes", "gpu.memset.count", "copies.htod_pageable.bytes", "launches.linked_count",
+        "cpu.signals.kernel_launch.count", "cpu.signals.graph_launch.count", "split.judged.idle_causes.queue_wait_us",
+        "split.judged.idle_causes.launch_overhead_us", "launches.queue_delay_us.p50",
         "idle.gap_count", "idle.longest_us", "split.window.idle_us", "verdict.bound")
 GPU_WORDS = ("gpu", "cuda", "torch.profiler", "prof.step", "with_stack", "record_shapes")
 
@@ -62,6 +64,27 @@ def check_xla_gpu(tap, program):
              "the empty object that ends XLA's list is no odd event")
     text = markdown(program, program.folder / "xla.json")
     tap.ok("prof.step()" not in text and "torch.profiler" not in text, "no advice on PyTorch's profiler")
+
+
+def check_xla_host(tap, program):
+    """Frames are worded as PyTorch's; what the profiler does itself is none of the program's work."""
+    events = make_xla.named(701, "/host:CPU") + make_xla.named(1, "/device:GPU:0") + \
+        make_xla.named(701, "Host Threads/9", 9) + make_xla.named(1, "Stream #14(Compute)", 14)
+    for step in range(4):
+        at = 1000 + step * 10000
+        rows = [("$train.py:12 evaluate", 5, at, 8000), ("$array.py:629 _value", 5, at + 10, 3000),
+                ("$<unknown> argmax", 5, at + 3100, 3000), ("$numpy asarray", 5, at + 6200, 10),
+                ("BUFFER_FLUSH", 9, at, 500)]
+        events += [{"ph": "X", "pid": 701, "tid": tid, "name": name, "ts": ts, "dur": dur} for name, tid, ts, dur in rows]
+        number = {"correlation_id": str(step + 1)}
+        events += [{"ph": "X", "pid": 701, "tid": 5, "name": "loop_add", "ts": at + 9000, "dur": 10, "args": number},
+                   {"ph": "X", "pid": 1, "tid": 14, "name": "loop_add", "ts": at + 9020, "dur": 900, "args": number}]
+    _, report, said = program.report(written(program, "host.json", {"traceEvents": events}))
+    tap.same(report and [(row["name"], row["count"]) for row in report["idle"]["paused_in"]],
+             [("train.py(12): evaluate", 3)], f"pauses have the user's line, whatever library it is in {said}")
+    signals = report and report["cpu"]["signals"]
+    tap.same(signals and (signals["kernel_launch"]["count"], signals["profiler_cost"]["count"]), (4, 4),
+             "calls are known by their work, and the profiler by its words")
 
 
 def check_xla_tpu(tap, program):
@@ -376,6 +399,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         program = Program(path, folder)
         check_xla_gpu(tap, program)
+        check_xla_host(tap, program)
         check_xla_tpu(tap, program)
         check_xla_devices(tap, program)
         check_xla_hosts(tap, program)

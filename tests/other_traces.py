@@ -87,6 +87,24 @@ def check_xla_host(tap, program):
              "calls are known by their work, and the profiler by its words")
 
 
+def check_xla_rules(tap, program):
+    """What JAX does to a device that waits, by what its runtime writes on the host."""
+    slow = [("pure_callback.1", "host-callbacks"), ("np.asarray(jax.Array)", "array-reads"),
+            ("PjRtCApiClient::CompileAndLoad(jit_train_step)", "jit-recompiles")]
+    for name, rule in [*slow, ("CommonPjRtLoadedExecutable::Execute (jit_train_step)", None)]:
+        events = make_xla.named(701, "/host:CPU") + make_xla.named(1, "/device:GPU:0") + \
+            make_xla.named(1, "Stream #14(Compute)", 14)
+        for step in range(4):
+            at, number = 1000 + step * 10000, {"correlation_id": str(step + 1)}
+            events += [{"ph": "X", "pid": 701, "tid": 5, "name": name, "ts": at, "dur": 8000 if rule else 100},
+                       {"ph": "X", "pid": 701, "tid": 5, "name": "gemm", "ts": at + 8100, "dur": 10, "args": number},
+                       {"ph": "X", "pid": 1, "tid": 14, "name": "gemm", "ts": at + 8120, "args": number,
+                        "dur": 900 if rule else 9900}]
+        _, report, said = program.report(written(program, "slow.json", {"traceEvents": events}))
+        tap.same(report and [one["rule_id"] for one in report["findings"] if one["rule_id"] in [of for _, of in slow]],
+                 [rule] if rule else [], f"{name}: {rule} {said}")
+
+
 def check_xla_tpu(tap, program):
     trace = make_nsys.load(nsys.TRACES / "training_healthy.json.gz")
     _, report, said = program.report(written(program, "tpu.json", make_xla.make(trace, "TPU")))
@@ -400,6 +418,7 @@ def main():
         program = Program(path, folder)
         check_xla_gpu(tap, program)
         check_xla_host(tap, program)
+        check_xla_rules(tap, program)
         check_xla_tpu(tap, program)
         check_xla_devices(tap, program)
         check_xla_hosts(tap, program)

@@ -201,8 +201,8 @@ static void add_no_verdict(const struct ap_hang_report *report, struct ap_model 
                           : "The dumps hold no operations.");
     else if (ends)
         ap_add_string(model, hang, "sentence",
-                      "No operation is pending in these dumps: what hangs is not in what they recorded. Look at other "
-                      "recorders (another backend), at sends and receives, and at the host.");
+                      "No operation is pending in these dumps. If the job stands still, the reason is not in what they "
+                      "recorded: look at other recorders (another backend), at sends and receives, and at the host.");
     else
         ap_add_string(model, hang, "sentence",
                       "All ranks entered the same operations; which of them ended is not recorded.");

@@ -105,6 +105,31 @@ def check_xla_rules(tap, program):
                  [rule] if rule else [], f"{name}: {rule} {said}")
 
 
+# Recorded on an H100: what is named first, and for what.
+OF_JAX = {"accuracy-on-host": ("python-between-operators", "others.py(137): accuracy_on_host"),
+          "checkpoint-each-step": ("python-between-operators", "others.py(437): save_checkpoint"),
+          "compiled-each-step": ("jit-recompiles", "PjRtCApiClient::CompileAndLoad(jit_train_step)"),
+          "eager-update": ("host-bound-small-ops", None), "highest-precision": ("no-tensor-cores", None),
+          "host-callback": ("host-callbacks", "others.py(204): host_clip"),
+          "input-on-host": ("python-between-operators", "others.py(235): augment"),
+          "loop-over-time": ("host-bound-small-ops", None), "scan-over-time": ("host-bound-small-ops", None),
+          "metrics-each-step": ("array-reads", "others.py(175): log_metrics"),
+          "update-on-host": ("python-between-operators", "others.py(360): <lambda>")}
+
+
+def check_jax(tap, program):
+    """Of each job the planted cause comes first; of the twins nothing severe is said but that the host is slow to launch."""
+    for name, (rule, where) in OF_JAX.items():
+        _, report, said = program.report(ROOT / "fixtures" / "jax" / f"{name}.json.gz")
+        first = report["findings"][0] if report else None
+        told = [one["name"] for one in first["affected"]] if first else said
+        tap.ok(first and first["rule_id"] == rule and (not where or where in told), f"{name}: {rule}", told)
+        tap.ok(report and not report["verdict"]["bound"] == "event-bound", f"{name}: nothing waits for an event")
+        _, report, said = program.report(ROOT / "fixtures" / "jax" / f"{name}-healthy.json.gz")
+        tap.same(report and [one["rule_id"] for one in report["findings"] if one["severity"] in ("high", "critical")
+                             and one["rule_id"] != "graph-gaps"], [], f"{name}: its twin {said}")
+
+
 def check_xla_tpu(tap, program):
     trace = make_nsys.load(nsys.TRACES / "training_healthy.json.gz")
     _, report, said = program.report(written(program, "tpu.json", make_xla.make(trace, "TPU")))
@@ -419,6 +444,7 @@ def main():
         check_xla_gpu(tap, program)
         check_xla_host(tap, program)
         check_xla_rules(tap, program)
+        check_jax(tap, program)
         check_xla_tpu(tap, program)
         check_xla_devices(tap, program)
         check_xla_hosts(tap, program)

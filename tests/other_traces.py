@@ -105,14 +105,17 @@ def check_xla_rules(tap, program):
                  [rule] if rule else [], f"{name}: {rule} {said}")
 
 
+EXECUTE = "CommonPjRtLoadedExecutable::Execute "
 # Recorded on an H100: what is named first, and for what.
 OF_JAX = {"accuracy-on-host": ("python-between-operators", "others.py(137): accuracy_on_host"),
           "checkpoint-each-step": ("python-between-operators", "others.py(437): save_checkpoint"),
           "compiled-each-step": ("jit-recompiles", "PjRtCApiClient::CompileAndLoad(jit_train_step)"),
-          "eager-update": ("host-bound-small-ops", None), "highest-precision": ("no-tensor-cores", None),
+          "eager-update": ("host-bound-small-ops", EXECUTE + "(jit_multiply)"),
+          "highest-precision": ("no-tensor-cores", None),
           "host-callback": ("host-callbacks", "others.py(204): host_clip"),
           "input-on-host": ("python-between-operators", "others.py(235): augment"),
-          "loop-over-time": ("host-bound-small-ops", None), "scan-over-time": ("host-bound-small-ops", None),
+          "loop-over-time": ("host-bound-small-ops", EXECUTE + "(jit_dynamic_slice)"),
+          "scan-over-time": ("host-bound-small-ops", EXECUTE + "(jit_linear_rnn)"),
           "metrics-each-step": ("array-reads", "others.py(175): log_metrics"),
           "update-on-host": ("python-between-operators", "others.py(360): <lambda>")}
 

@@ -282,6 +282,28 @@ def check_one_way(tap, program, folder):
              "a link is slow though the other way of it is not")
 
 
+def check_range(tap, program, folder):
+    """A rank is late since its host is in a range of the user, in which nothing else was recorded."""
+    told = {"Collective name": "allreduce", "Group size": 4, "dtype": "Float", "In msg nelems": 1024, "Out msg nelems": 1024,
+            "Process Group Name": "0", "Process Group Ranks": "[0, 1, 2, 3]"}
+    for rank in range(4):
+        events, late = [], 5000 if rank == 1 else 100
+        for step in range(STEPS):
+            base, number = step * STEP_US, {"correlation": step + 1}
+            host = {"ph": "X", "pid": 1, "tid": 1}
+            work = {"ph": "X", "cat": "kernel", "pid": 0, "tid": 7, "args": {"device": 0, "stream": 7, **number, **told}}
+            events += [{**host, "cat": "user_annotation", "name": f"ProfilerStep#{step + 1}", "ts": base, "dur": STEP_US},
+                       {**host, "cat": "user_annotation", "name": "load_batch", "ts": base + 10, "dur": late - 20},
+                       {**host, "cat": "cuda_runtime", "name": "cudaLaunchKernel", "ts": base + late, "dur": 5,
+                        "args": number},
+                       {**work, "name": "ncclDevKernel_AllReduce_Sum_f32()", "ts": base + late + 20, "dur": 5900 - late}]
+        (folder / f"rank{rank}.json").write_text(json.dumps({
+            "schemaVersion": 1, "host_name": "host", "traceEvents": events,
+            "distributedInfo": {"backend": "nccl", "rank": rank, "world_size": 4}}))
+    late = program.json(folder)["cluster"]["late"]["host_code"]
+    tap.same((late["rank"], late["line"]), (1, "load_batch"), "the range of the user is named where no line was recorded")
+
+
 def check_sizes_alone(tap, program, folder):
     """Two groups of two, told by their size alone."""
     written_run(folder, lambda rank, step: [
@@ -462,9 +484,9 @@ def check_longer(tap, program, folder, longer, wanted):
 def main():
     tap, program = Tap(), Program(program_of(__doc__))
     for check in (check_files, check_rest, check_pickles, check_ranks, check_one, check_recorded, check_runs, check_merged,
-                  check_hang_with_traces, check_dumps_by_many, check_step, check_one_way, check_sizes_alone,
-                  check_waiting, check_apart, check_own_time, check_busy_cores, check_copies, check_host_groups,
-                  check_transfers, check_chance, check_uneven, check_slow):
+                  check_hang_with_traces, check_dumps_by_many, check_step, check_one_way, check_range,
+                  check_sizes_alone, check_waiting, check_apart, check_own_time, check_busy_cores, check_copies,
+                  check_host_groups, check_transfers, check_chance, check_uneven, check_slow):
         with tempfile.TemporaryDirectory() as folder:
             check(tap, program, Path(folder))
     return tap.done()

@@ -19,7 +19,9 @@ RUNS = ["training_step_cuda.json.gz", "training_healthy.json.gz", "copy_heavy.js
 # What does not depend on how rows are worded: of steps, devices, kernels, copies and links.
 SAME = ("trace.window_us", "steps.count", "steps.steady.p50_us", "gpu.rows", "gpu.window_us", "gpu.busy_us", "gpu.idle_us",
         "gpu.utilization_ratio", "gpu.kernel.count", "gpu.kernel.total_dur_us", "gpu.memcpy.count", "gpu.memcpy.bytes",
-        "gpu.memcpy.htod_bytes", "gpu.memset.count", "launches.linked_count", "launches.queue_delay_us.p50",
+        "gpu.memcpy.htod_bytes", "gpu.memset.count", "copies.htod_pageable.bytes", "launches.linked_count",
+        "cpu.signals.kernel_launch.count", "cpu.signals.graph_launch.count", "split.judged.idle_causes.queue_wait_us",
+        "split.judged.idle_causes.launch_overhead_us", "launches.queue_delay_us.p50",
         "idle.gap_count", "idle.longest_us", "split.window.idle_us", "verdict.bound")
 GPU_WORDS = ("gpu", "cuda", "torch.profiler", "prof.step", "with_stack", "record_shapes")
 
@@ -59,6 +61,73 @@ def check_xla_gpu(tap, program):
              "the empty object that ends XLA's list is no odd event")
     text = markdown(program, program.folder / "xla.json")
     tap.ok("prof.step()" not in text and "torch.profiler" not in text, "no advice on PyTorch's profiler")
+
+
+def check_xla_host(tap, program):
+    """Frames are worded as PyTorch's; what the profiler does itself is none of the program's work."""
+    events = make_xla.named(701, "/host:CPU") + make_xla.named(1, "/device:GPU:0") + \
+        make_xla.named(701, "Host Threads/9", 9) + make_xla.named(1, "Stream #14(Compute)", 14)
+    for step in range(4):
+        at = 1000 + step * 10000
+        rows = [("$train.py:12 evaluate", 5, at, 8000), ("$array.py:629 _value", 5, at + 10, 3000),
+                ("$<unknown> argmax", 5, at + 3100, 3000), ("$numpy asarray", 5, at + 6200, 10),
+                ("BUFFER_FLUSH", 9, at, 500)]
+        events += [{"ph": "X", "pid": 701, "tid": tid, "name": name, "ts": ts, "dur": dur} for name, tid, ts, dur in rows]
+        number = {"correlation_id": str(step + 1)}
+        events += [{"ph": "X", "pid": 701, "tid": 5, "name": "loop_add", "ts": at + 9000, "dur": 10, "args": number},
+                   {"ph": "X", "pid": 1, "tid": 14, "name": "loop_add", "ts": at + 9020, "dur": 900, "args": number}]
+    _, report, said = program.report(written(program, "host.json", {"traceEvents": events}))
+    tap.same(report and [(row["name"], row["count"]) for row in report["idle"]["paused_in"]],
+             [("train.py(12): evaluate", 3)], f"pauses have the user's line, whatever library it is in {said}")
+    signals = report and report["cpu"]["signals"]
+    tap.same(signals and (signals["kernel_launch"]["count"], signals["profiler_cost"]["count"]), (4, 4),
+             "calls are known by their work, and the profiler by its words")
+
+
+def check_xla_rules(tap, program):
+    """What JAX does to a device that waits, by what its runtime writes on the host."""
+    slow = [("pure_callback.1", "host-callbacks"), ("np.asarray(jax.Array)", "array-reads"),
+            ("PjRtCApiClient::CompileAndLoad(jit_train_step)", "jit-recompiles")]
+    for name, rule in [*slow, ("CommonPjRtLoadedExecutable::Execute (jit_train_step)", None)]:
+        events = make_xla.named(701, "/host:CPU") + make_xla.named(1, "/device:GPU:0") + \
+            make_xla.named(1, "Stream #14(Compute)", 14)
+        for step in range(4):
+            at, number = 1000 + step * 10000, {"correlation_id": str(step + 1)}
+            events += [{"ph": "X", "pid": 701, "tid": 5, "name": name, "ts": at, "dur": 8000 if rule else 100},
+                       {"ph": "X", "pid": 701, "tid": 5, "name": "gemm", "ts": at + 8100, "dur": 10, "args": number},
+                       {"ph": "X", "pid": 1, "tid": 14, "name": "gemm", "ts": at + 8120, "args": number,
+                        "dur": 900 if rule else 9900}]
+        _, report, said = program.report(written(program, "slow.json", {"traceEvents": events}))
+        tap.same(report and [one["rule_id"] for one in report["findings"] if one["rule_id"] in [of for _, of in slow]],
+                 [rule] if rule else [], f"{name}: {rule} {said}")
+
+
+EXECUTE = "CommonPjRtLoadedExecutable::Execute "
+# Recorded on an H100: what is named first, and for what.
+OF_JAX = {"accuracy-on-host": ("python-between-operators", "others.py(137): accuracy_on_host"),
+          "checkpoint-each-step": ("python-between-operators", "others.py(437): save_checkpoint"),
+          "compiled-each-step": ("jit-recompiles", "PjRtCApiClient::CompileAndLoad(jit_train_step)"),
+          "eager-update": ("host-bound-small-ops", EXECUTE + "(jit_multiply)"),
+          "highest-precision": ("no-tensor-cores", None),
+          "host-callback": ("host-callbacks", "others.py(204): host_clip"),
+          "input-on-host": ("python-between-operators", "others.py(235): augment"),
+          "loop-over-time": ("host-bound-small-ops", EXECUTE + "(jit_dynamic_slice)"),
+          "scan-over-time": ("host-bound-small-ops", EXECUTE + "(jit_linear_rnn)"),
+          "metrics-each-step": ("array-reads", "others.py(175): log_metrics"),
+          "update-on-host": ("python-between-operators", "others.py(360): <lambda>")}
+
+
+def check_jax(tap, program):
+    """Of each job the planted cause comes first; of the twins nothing severe is said but that the host is slow to launch."""
+    for name, (rule, where) in OF_JAX.items():
+        _, report, said = program.report(ROOT / "fixtures" / "jax" / f"{name}.json.gz")
+        first = report["findings"][0] if report else None
+        told = [one["name"] for one in first["affected"]] if first else said
+        tap.ok(first and first["rule_id"] == rule and (not where or where in told), f"{name}: {rule}", told)
+        tap.ok(report and not report["verdict"]["bound"] == "event-bound", f"{name}: nothing waits for an event")
+        _, report, said = program.report(ROOT / "fixtures" / "jax" / f"{name}-healthy.json.gz")
+        tap.same(report and [one["rule_id"] for one in report["findings"] if one["severity"] in ("high", "critical")
+                             and one["rule_id"] != "graph-gaps"], [], f"{name}: its twin {said}")
 
 
 def check_xla_tpu(tap, program):
@@ -373,6 +442,9 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         program = Program(path, folder)
         check_xla_gpu(tap, program)
+        check_xla_host(tap, program)
+        check_xla_rules(tap, program)
+        check_jax(tap, program)
         check_xla_tpu(tap, program)
         check_xla_devices(tap, program)
         check_xla_hosts(tap, program)

@@ -100,6 +100,15 @@ def check_layers(tap, program):
     tap.same(report["repeats"], None, "where nothing repeats there is no layer")
 
 
+def check_nothing_found(tap, program):
+    """A capture by CUDA has operators and launches without kernels, as any trace of another run has others."""
+    run, other = program.file("run.json", made.replay()), ROOT / "fixtures" / "traces" / "tiny_ops.json"
+    for mapping, told in ((other, True), (program.file("m.json", made.capture()), False)):
+        program.run(run, "--mapping-trace", mapping, "--full")
+        text = (program.folder / "report.md").read_text()
+        tap.same("a run of the same step without graphs" in text, told, f"{mapping.name}: what to give is said: {told}")
+
+
 def check_refusals(tap, program):
     run = program.file("run.json", made.replay())
     for what, mapping, said in (("a file that is not there", program.folder / "none.json", "none.json"),
@@ -127,7 +136,7 @@ def main():
     tap, path = Tap(), program_of(__doc__)
     with tempfile.TemporaryDirectory() as folder:
         program = Program(path, folder)
-        for check in (check_matches, check_doubts, check_layers, check_refusals, check_peaks):
+        for check in (check_matches, check_doubts, check_layers, check_nothing_found, check_refusals, check_peaks):
             check(tap, program)
     tap.ok(all((made.FOLDER / name).read_bytes() for name in made.FILES), "fixtures are there")
     return tap.done()

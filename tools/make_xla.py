@@ -7,11 +7,12 @@ PyTorch:
 
 Events have no category. Processes are named "/device:GPU:0" and "/host:CPU"; a GPU has a thread for each stream and others
 that show the same time by module, operation and step; a TPU has no streams, and its operations are the work. Links are
-correlation_id, numbers are texts, and an empty object ends the list."""
+correlation_id, numbers are texts, calls are named by the work that they launch, and an empty object ends the list."""
 
 import argparse
 import gzip
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -19,8 +20,7 @@ from make_nsys import load, reduce
 
 HOST, DEVICE = 701, 1
 MODULES, OPS, STEPS = 1, 2, 3
-COPIES = {"HtoD": ("MemcpyH2D", "host_to_device"), "DtoH": ("MemcpyD2H", "device_to_host"),
-          "DtoD": ("MemcpyD2D", "device_to_device")}
+COPIES = {"HtoD": "MemcpyH2D", "DtoH": "MemcpyD2H", "DtoD": "MemcpyD2D"}
 
 
 def named(pid, name, tid=None):
@@ -33,10 +33,22 @@ def complete(event, pid, tid, name=None, **arguments):
             "name": name or event["name"], **({"args": arguments} if arguments else {})}
 
 
-def of_host(event, number):
+def of_call(event, launched):
+    """A call that launches is named by its work, one of graphs tells which."""
+    number, name = str(event["args"].get("correlation", 0)), event["name"]
+    work = launched.get(event["args"].get("correlation"))
+    if "GraphLaunch" in name:
+        name = "cuGraphLaunch (CudaGraph:4)"
+    elif work and re.search("Launch|Async", name):
+        name = COPIES[work["name"].split()[1]] if work["cat"] == "gpu_memcpy" else \
+            "Memset" if work["cat"] == "gpu_memset" else work["name"]
+    return complete(event, HOST, event["tid"], name, correlation_id=number)
+
+
+def of_host(event, number, launched):
     category, name = event["cat"], event["name"]
     if category in ("cuda_runtime", "cuda_driver"):
-        return complete(event, HOST, event["tid"], correlation_id=str(event["args"].get("correlation", 0)))
+        return of_call(event, launched)
     if name.startswith("ProfilerStep"):
         return complete(event, HOST, event["tid"], "train", step_num=str(number))
     return complete(event, HOST, event["tid"])
@@ -47,8 +59,10 @@ def of_device(event, pid):
     arguments, name = event["args"], event["name"]
     links = {"correlation_id": str(arguments.get("correlation", 0)), "context_id": "$$1"}
     if event["cat"] == "gpu_memcpy":
-        name, kind = COPIES[name.split()[1]]
-        links["memcpy_details"] = f"kind:{kind} size:{arguments.get('bytes', 0)} dest:0 async:1"
+        source, target = re.fullmatch(r"Memcpy \w+ \((.+) -> (.+)\)", name).groups()
+        name = COPIES[name.split()[1]]
+        links["memcpy_details"] = (f"kind_src:{source.lower()} kind_dst:{target.lower()} size:{arguments.get('bytes', 0)} "
+                                   "dest:0 async:1")
     if event["cat"] == "gpu_memset":
         return [complete(event, pid, 10 + arguments["stream"], "Memset", **links)]
     work = complete(event, pid, 10 + arguments["stream"], name, hlo_op="fusion", hlo_module="jit_step", **links)
@@ -59,6 +73,7 @@ def make(trace, device="GPU"):
     """The trace of XLA, with the work of GPUs on streams or the same as operations of TPUs."""
     events = [event for event in reduce(trace)["traceEvents"] if event.get("cat") and event["cat"] != "cuda_sync"]
     work = [event for event in events if event["cat"] in ("kernel", "gpu_memcpy", "gpu_memset")]
+    launched = {event["args"].get("correlation"): event for event in work}
     made, steps = named(HOST, "/host:CPU"), 0
     for number in sorted({event["args"]["device"] for event in work}):
         made += named(DEVICE + number, f"/device:{device}:{number}")
@@ -73,7 +88,7 @@ def make(trace, device="GPU"):
             if event["cat"] == "kernel":
                 made.append(complete(event, DEVICE + event["args"]["device"], OPS, hlo_op="fusion"))
         elif device == "GPU" or event["cat"] not in ("cuda_runtime", "cuda_driver"):
-            made.append(of_host(event, steps))
+            made.append(of_host(event, steps, launched))
             steps += event["name"].startswith("ProfilerStep")
     return {"displayTimeUnit": "ns", "metadata": {"highres-ticks": True}, "traceEvents": made + [{}]}
 

@@ -186,11 +186,51 @@ bool ap_hang_tells_ends(const struct ap_hang_report *report)
     return true;
 }
 
+/* The group in which ranks differ most in how many collectives they called; false = they do in none. */
+static bool find_uneven(const struct ap_hang_report *report, const struct ap_flight_seat **ret_least,
+                        const struct ap_flight_seat **ret_most)
+{
+    const struct ap_flight_groups *groups = &report->groups;
+    int64_t widest = 0;
+    for (uint32_t g = 0; g < groups->group_count; g++) {
+        const struct ap_flight_seat *seats = groups->seats + groups->groups[g].first_seat, *least = NULL, *most = NULL;
+        for (uint32_t i = 0; i < groups->groups[g].seat_count; i++) {
+            if (seats[i].last_sequence < 0)
+                continue;
+            least = !least || seats[i].last_sequence < least->last_sequence ? &seats[i] : least;
+            most = !most || seats[i].last_sequence > most->last_sequence ? &seats[i] : most;
+        }
+        if (!least || most->last_sequence - least->last_sequence <= widest)
+            continue;
+        widest = most->last_sequence - least->last_sequence;
+        *ret_least = least;
+        *ret_most = most;
+    }
+    return widest > 0;
+}
+
+/* What a group's ranks called must be equal; whoever called less may only have been asked earlier. */
+static void add_uneven(const struct ap_hang_report *report, const struct ap_flight_seat *least,
+                       const struct ap_flight_seat *most, struct ap_model *model, struct ap_value *hang)
+{
+    char text[SENTENCE_BYTES];
+    const struct ap_flight_dump *dumps = report->findings.flight->dumps;
+    (void)snprintf(
+        text, sizeof(text),
+        "No operation is pending, but in one group rank %u called %lld collectives and rank %u %lld: rank %u left "
+        "some out, and what waited for it ended by a timeout or an error, or its dump is older.",
+        (unsigned)dumps[most->dump].rank, (long long)most->last_sequence, (unsigned)dumps[least->dump].rank,
+        (long long)least->last_sequence, (unsigned)dumps[least->dump].rank);
+    ap_add_string(model, hang, "sentence", text);
+}
+
 static void add_no_verdict(const struct ap_hang_report *report, struct ap_model *model, struct ap_value *hang)
 {
     bool recorded = holds_calls_under_way(report) && !report->waits.pending_groups, ends = ap_hang_tells_ends(report);
+    const struct ap_flight_seat *least = NULL, *most = NULL;
     ap_add_string(model, hang, "verdict", recorded ? "none" : "not_recorded");
-    ap_add_string(model, hang, "confidence", recorded && ends ? "high" : "low");
+    bool is_uneven = recorded && ends && find_uneven(report, &least, &most);
+    ap_add_string(model, hang, "confidence", recorded && ends && !is_uneven ? "high" : "low");
     if (report->waits.pending_groups)
         ap_add_string(model, hang, "sentence",
                       "An operation is pending, and these dumps do not tell for whom it waits: give those of all ranks.");
@@ -199,10 +239,12 @@ static void add_no_verdict(const struct ap_hang_report *report, struct ap_model 
                       report->findings.flight->entries.count
                           ? "Only operations that ended are recorded: they tell slow ones, not what hangs."
                           : "The dumps hold no operations.");
+    else if (is_uneven)
+        add_uneven(report, least, most, model, hang);
     else if (ends)
         ap_add_string(model, hang, "sentence",
-                      "No operation is pending in these dumps: what hangs is not in what they recorded. Look at other "
-                      "recorders (another backend), at sends and receives, and at the host.");
+                      "No operation is pending in these dumps. If the job stands still, the reason is not in what they "
+                      "recorded: look at other recorders (another backend), at sends and receives, and at the host.");
     else
         ap_add_string(model, hang, "sentence",
                       "All ranks entered the same operations; which of them ended is not recorded.");

@@ -265,6 +265,24 @@ static bool is_log(const struct ap_container_head *head)
     return ap_is_compile_log(head->data, head->bytes);
 }
 
+/* "[11/27/2026-08:00:00] [TRT-LLM] [I] Starting": what stands behind the bracket is no JSON. */
+static bool is_bracketed_log(const struct ap_container_head *head)
+{
+    size_t at = 1;
+    while (at < head->bytes && !strchr("[]{\"\n", head->data[at]))
+        at++;
+    if (at == 1 || at + 2 >= head->bytes || head->data[at] != ']' || head->data[at + 1] != ' ')
+        return false;
+    return head->data[at + 2] == '[' || ap_is_letter((char)head->data[at + 2]);
+}
+
+static bool is_trtllm_log(const struct ap_container_head *head)
+{
+    struct ap_text text = { (const char *)head->data, head->bytes };
+    return is_bracketed_log(head) &&
+           (ap_text_contains_folded(text, "[trt-llm]") || ap_text_contains_folded(text, "tensorrt-llm"));
+}
+
 /* How each is refused; the first that fits wins. Only what cannot begin a JSON text may stand here. */
 static const char pickle_advice[] = "pickle";
 
@@ -327,6 +345,10 @@ static const struct ap_container containers[] = {
     { "an HTML page (a memory timeline, a saved memory_viz or viewer page)", PROBE_ONLY, is_html,
       "give the trace or snapshot that the page was made from" },
     { "a log of torch.compile", PROBE_ONLY, is_log, "give it as a file of its own, with the trace of the run or alone" },
+    { "a log of TensorRT-LLM", MAGIC("["), is_trtllm_log,
+      "it holds no times of kernels; record a few iterations as a trace: TLLM_PROFILE_START_STOP=A-B with nsys profile -c "
+      "cudaProfilerApi, and nsys export -t sqlite, or TLLM_TORCH_PROFILE_TRACE=FILE.json with its PyTorch backend" },
+    { "a text log", MAGIC("["), is_bracketed_log, NULL },
     { "XML or SVG", PROBE_ONLY, is_xml, NULL },
     { "a Git LFS pointer and not the file itself", MAGIC("version https://git-lfs"), NULL, "fetch it: git lfs pull" },
 };

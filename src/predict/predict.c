@@ -61,6 +61,20 @@ static const char *find_errors(struct ap_predictor *predictor)
     return why_not;
 }
 
+/* XLA's runtime copies and launches on threads of its own, for others that wait for it without a word in the trace. */
+static bool has_silent_threads(const struct ap_facts *facts)
+{
+    const struct ap_trace *trace = facts->trace;
+    if (!trace->writer || !ap_text_is(ap_text_of(trace->writer), "XLA"))
+        return false;
+    for (size_t i = 0; i < facts->links.count; i++) {
+        uint32_t launch = facts->links.rows[i].launch;
+        if (launch != AP_NO_ROW && trace->events.track[launch] != facts->main_track)
+            return true;
+    }
+    return false;
+}
+
 /* What the recording lacks is no time that could be replayed. */
 static const char *find_lack(const struct ap_predictor *predictor)
 {
@@ -71,6 +85,8 @@ static const char *find_lack(const struct ap_predictor *predictor)
         return "the work of an accelerator other than CUDA and ROCm is not followed";
     if (!predictor->graph.thread_task_count)
         return "no host rows were recorded";
+    if (has_silent_threads(predictor->facts))
+        return "threads of XLA's runtime feed the device, and what waits for them is not recorded";
     if (predictor->graph.unexplained_ns > predictor->recorded.window_ns / UNEXPLAINED_PARTS)
         return "for more than a tenth of the window devices waited for something that is not recorded";
     return NULL;

@@ -64,9 +64,10 @@ enum placeholder_kind {
 static const struct {
     const char *program;
     bool is_pytorch;
-    const char *by_kind[3];
+    const char *by_kind[3], *frames;
 } advices[] = {
-#define AP_PROGRAM_ADVICE(program, is_pytorch, steps, warm_up, devices) { program, is_pytorch, { steps, warm_up, devices } },
+#define AP_PROGRAM_ADVICE(program, is_pytorch, steps, warm_up, devices, frames) \
+    { program, is_pytorch, { steps, warm_up, devices }, frames },
 #include "program_advice.def"
 #undef AP_PROGRAM_ADVICE
 };
@@ -93,6 +94,8 @@ const char *ap_program_advice(const struct ap_value *root, const char *artifact)
     size_t row = advice_row(root);
     if (rows && ap_value_integer(ap_value_at(root, "trace.recorded.accelerator"), 0))
         return "rows of CUDA or ROCm: the accelerator of this trace writes others";
+    if (ap_text_is(ap_text_of(artifact), "stacks") && *advices[row].frames)
+        return advices[row].frames;
     if (!advices[row].program || (!rows && !steps))
         return NULL;
     const char *own = advices[row].by_kind[(rows ? PLACEHOLDER_DEVICES : PLACEHOLDER_STEPS) - PLACEHOLDER_STEPS];

@@ -320,29 +320,43 @@ static enum ap_status take_sync(struct ap_trace_reading *reading, struct ap_erro
     return ap_trace_add_sync_detail(reading->trace, detail, reterr);
 }
 
-/* XLA writes "kind:host_to_device size:4096 dest:0 async:1". */
-static int64_t read_copied_bytes(const struct ap_trace_reading *reading)
+/* Is it @label and a value? */
+static bool stands_behind(struct ap_text word, const char *label, struct ap_text *ret_value)
 {
-    static const char mark[] = "size:";
+    size_t bytes = strlen(label);
+    if (!ap_text_starts_with(word, label))
+        return false;
+    *ret_value = (struct ap_text){ word.data + bytes, word.bytes - bytes };
+    return true;
+}
+
+/* XLA writes "kind_src:device kind_dst:pinned size:4096 dest:0 async:1", until 2022 "kind:host_to_device size:4096 ...". */
+static void read_copy(const struct ap_trace_reading *reading, struct ap_work_detail *detail)
+{
     const struct ap_json_span *span = field(reading, AP_FIELD_ARGS_MEMCPY_DETAILS);
     int64_t bytes;
-    struct ap_text rest = { span->text, span->kind == AP_JSON_STRING ? span->bytes : 0 }, word;
-    while (ap_text_next_part(&rest, ' ', &word))
-        if (ap_text_starts_with(word, mark) &&
-            ap_decimal_to_integer(word.data + sizeof(mark) - 1, word.bytes - (sizeof(mark) - 1), &bytes) && bytes >= 0)
-            return bytes;
-    return -1;
+    struct ap_text rest = { span->text, span->kind == AP_JSON_STRING ? span->bytes : 0 }, word, value;
+    detail->as.bytes = -1;
+    while (ap_text_next_part(&rest, ' ', &word)) {
+        if (stands_behind(word, "size:", &value) && ap_decimal_to_integer(value.data, value.bytes, &bytes) && bytes >= 0)
+            detail->as.bytes = bytes;
+        else if (stands_behind(word, "kind_src:", &value))
+            detail->external_id |= (ap_link_key)ap_xla_memory(value) << AP_MARK_BITS;
+        else if (stands_behind(word, "kind_dst:", &value))
+            detail->external_id |= (ap_link_key)ap_xla_memory(value) << 2 * AP_MARK_BITS;
+    }
 }
 
 /* Of a row without category: what its kind will be told by. */
 static enum ap_status take_uncategorized(struct ap_trace_reading *reading, struct ap_error *reterr)
 {
-    struct ap_work_detail detail = { .as.bytes = read_copied_bytes(reading) };
+    struct ap_work_detail detail = { .external_id = AP_MARK_NONE };
     AP_TRY(read_key(reading, AP_FIELD_ARGS_CORRELATION_ID, &detail.correlation, reterr));
     if (field(reading, AP_FIELD_ARGS_STEP_NUMBER)->kind != AP_SPAN_ABSENT)
         detail.external_id = AP_MARK_STEP;
     else if (field(reading, AP_FIELD_ARGS_HLO_OP)->kind != AP_SPAN_ABSENT)
         detail.external_id = AP_MARK_HLO_OP;
+    read_copy(reading, &detail);
     if (!detail.correlation && !detail.external_id && detail.as.bytes < 0)
         return AP_OK;
     return ap_trace_add_work_detail(reading->trace, detail, reterr);

@@ -55,8 +55,10 @@ struct ap_trace_reading {
     } known_tracks[16];
 };
 
-/** What a row without category says of itself: in external_id of its detail, until ap_trace_settle_kinds() has looked. */
+/** What a row without category says of itself: in external_id of its detail, until ap_trace_settle_kinds() has looked; above
+ *  it, AP_MARK_BITS each, what a copy reads and writes, as ap_xla_memory() numbers it. */
 enum ap_uncategorized_mark { AP_MARK_NONE, AP_MARK_HLO_OP, AP_MARK_STEP };
+#define AP_MARK_BITS 4
 
 extern const struct ap_json_field ap_event_fields[AP_FIELD_COUNT_];
 
@@ -116,6 +118,19 @@ AP_MUST_CHECK enum ap_status ap_trace_frame_name(struct ap_trace_reading *readin
 /** Of the name of a process, as text or as JSON writes it: "/device:..." or "/host:..." in it, as XLA's profiler names them,
  *  to the end; "" where it is another's. */
 struct ap_text ap_xla_process_words(struct ap_text name);
+/** "pinned" and its like, in the words of XLA's profiler: a number from 1 on; 0 = not known. */
+unsigned ap_xla_memory(struct ap_text word);
+/** What a name of XLA's profiler is of. */
+struct ap_xla_naming {
+    enum ap_event_kind kind;
+    ap_link_key marks;
+    bool hip; /* the device is one of HIP */
+};
+/** Puts the words of PyTorch's profiler in place of a name; other names stay as they are. */
+AP_MUST_CHECK enum ap_status ap_xla_name(struct ap_trace *trace, const struct ap_xla_naming *row, struct ap_str *name,
+                                         struct ap_error *reterr);
+/** Is it a call of CUDA or HIP by its name ("cuGraphLaunch")? */
+bool ap_xla_is_call(struct ap_text name);
 /** Kinds of rows without category, by the names of their processes and threads, where XLA's profiler wrote the trace. */
 AP_MUST_CHECK enum ap_status ap_trace_settle_kinds(struct ap_trace_reading *reading, struct ap_error *reterr);
 /** Cut what reaches beyond the stretch that the file says it is, and take the place in time from what lies outside. */

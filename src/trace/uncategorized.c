@@ -33,6 +33,7 @@ struct settling {
     uint8_t *roles;       /* of tracks */
     bool has_steps;       /* some row of the host has a step number */
     uint32_t steps_track; /* else: the steps of one device stand for all */
+    bool hip;             /* calls of HIP stand on the host */
     uint64_t settled;
 };
 
@@ -159,19 +160,20 @@ static struct ap_work_detail *detail_of(const struct settling *settling, uint32_
 static enum ap_uncategorized_mark mark_of(const struct settling *settling, uint32_t row)
 {
     const struct ap_work_detail *detail = detail_of(settling, row);
-    return detail ? (enum ap_uncategorized_mark)detail->external_id : AP_MARK_NONE;
+    return detail ? (enum ap_uncategorized_mark)(detail->external_id & ((1u << AP_MARK_BITS) - 1)) : AP_MARK_NONE;
 }
 
-/* cuLaunchKernel, cudaMemcpyAsync, hipLaunchKernel: calls that work of a device can name. */
-static bool is_call(struct ap_text name)
+/* What CUPTI says of itself, on threads that have no name of their own. */
+static bool is_of_profiler(const struct settling *settling, uint32_t row, struct ap_text name)
 {
-    static const char *const prefixes[] = { "cu", "cuda", "hip" };
-    for (size_t i = 0; i < AP_COUNT_OF(prefixes); i++) {
-        size_t bytes = strlen(prefixes[i]);
-        if (ap_text_starts_with(name, prefixes[i]) && name.bytes > bytes && name.data[bytes] >= 'A' &&
-            name.data[bytes] <= 'Z')
+    static const char *const names[] = { "<UNKNOWN>", "BUFFER_FLUSH", "DRIVER_COMPILER", "INSTRUMENTATION", "RESOURCE" };
+    const struct ap_trace *trace = settling->trace;
+    if (!ap_text_starts_with(ap_strpool_text(&trace->strings, trace->tracks[trace->events.track[row]].label),
+                             "Host Threads/"))
+        return false;
+    for (size_t i = 0; i < AP_COUNT_OF(names); i++)
+        if (ap_text_is(name, names[i]))
             return true;
-    }
     return false;
 }
 
@@ -181,8 +183,10 @@ static enum ap_event_kind kind_on_host(const struct settling *settling, uint32_t
     const struct ap_work_detail *detail = detail_of(settling, row);
     if (mark_of(settling, row) == AP_MARK_STEP && settling->roles[settling->trace->events.track[row]] == ROLE_HOST)
         return AP_KIND_annotation;
-    if (detail && detail->correlation && is_call(name))
-        return AP_KIND_runtime;
+    if (detail && detail->correlation)
+        return AP_KIND_runtime; /* named by what it launches, or by its own name */
+    if (is_of_profiler(settling, row, name))
+        return AP_KIND_overhead;
     return ap_text_starts_with(name, "$") ? AP_KIND_python : AP_KIND_operator;
 }
 
@@ -227,21 +231,12 @@ static enum ap_status give_detail(struct settling *settling, uint32_t row, enum 
     return AP_OK;
 }
 
-/* "MemcpyH2D" in the words of PyTorch's profiler, which tell the direction. */
-static enum ap_status name_copy(struct settling *settling, uint32_t row, struct ap_error *reterr)
+static enum ap_status rename_row(struct settling *settling, uint32_t row, struct ap_xla_naming naming,
+                                 struct ap_error *reterr)
 {
-    static const char *const names[][2] = {
-        { "MemcpyH2D", "Memcpy HtoD" }, { "MemcpyD2H", "Memcpy DtoH" }, { "MemcpyD2D", "Memcpy DtoD" },
-        { "MemcpyP2P", "Memcpy PtoP" }, { "MemcpyH2H", "Memcpy HtoH" },
-    };
-    struct ap_trace *trace = settling->trace;
-    for (size_t i = 0; i < AP_COUNT_OF(names); i++) {
-        struct ap_str name;
-        if (!ap_text_is(ap_row_name(trace, row), names[i][0]))
-            continue;
-        AP_TRY(ap_strpool_intern(&trace->strings, names[i][1], strlen(names[i][1]), &name, reterr));
-        trace->events.name[row] = name.id;
-    }
+    struct ap_str name = { settling->trace->events.name[row] };
+    AP_TRY(ap_xla_name(settling->trace, &naming, &name, reterr));
+    settling->trace->events.name[row] = name.id;
     return AP_OK;
 }
 
@@ -255,6 +250,7 @@ static enum ap_status recount(struct settling *settling, uint32_t row, enum ap_e
         [AP_KIND_annotation] = "(none: step)",
         [AP_KIND_python] = "(none: Python)",
         [AP_KIND_runtime] = "(none: call)",
+        [AP_KIND_overhead] = "(none: profiler)",
         [AP_KIND_kernel] = "(none: kernel)",
         [AP_KIND_memcpy] = "(none: copy)",
         [AP_KIND_memset] = "(none: memset)",
@@ -297,6 +293,8 @@ static enum ap_status settle_rows(struct settling *settling, struct ap_error *re
         if (ap_row_kind(events->tag[row]) != AP_KIND_none)
             continue;
         settling->has_steps |= mark_of(settling, (uint32_t)row) == AP_MARK_STEP;
+        struct ap_text name = ap_row_name(settling->trace, (uint32_t)row);
+        settling->hip |= ap_text_starts_with(name, "hip") && ap_xla_is_call(name);
         if (settling->roles[events->track[row]] == ROLE_STEPS && events->track[row] < settling->steps_track)
             settling->steps_track = events->track[row];
     }
@@ -306,9 +304,10 @@ static enum ap_status settle_rows(struct settling *settling, struct ap_error *re
         enum ap_event_kind kind = kind_of(settling, (uint32_t)row);
         if (kind == AP_KIND_none)
             continue;
+        const struct ap_work_detail *detail = detail_of(settling, (uint32_t)row);
+        struct ap_xla_naming naming = { kind, detail ? detail->external_id : 0, settling->hip };
         AP_TRY(give_detail(settling, (uint32_t)row, kind, reterr));
-        if (kind == AP_KIND_memcpy)
-            AP_TRY(name_copy(settling, (uint32_t)row, reterr));
+        AP_TRY(rename_row(settling, (uint32_t)row, naming, reterr));
         AP_TRY(recount(settling, (uint32_t)row, kind, reterr));
         events->tag[row] = (uint8_t)((events->tag[row] & ~AP_ROW_KIND_MASK) | (unsigned)kind);
     }

@@ -176,6 +176,8 @@ static void rank_outside(void)
 {
     EXPECT("nothing pending", "nccl", "none", "high", "", 0, { FOUR, "0/1 all_reduce c", 0 },
            { FOUR, "0/1 all_reduce c", 0 }, { FOUR, "0/1 all_reduce c", 0 }, { FOUR, "0/1 all_reduce c", 0 });
+    EXPECT("nor is one call less anybody's wait, but it is told", "nccl", "none", "low", "", 0,
+           { "0=[0, 1]", "0/1 broadcast c;0/2 broadcast c", 0 }, { "0=[0, 1]", "0/1 broadcast c", 0 });
     EXPECT("one rank outside", "nccl", "stuck_outside", "high", "2", 1, { FOUR, "0/1 all_reduce c;0/2 all_reduce s", 0 },
            { FOUR, "0/1 all_reduce c;0/2 all_reduce s", 0 }, { FOUR, "0/1 all_reduce c", 0 },
            { FOUR, "0/1 all_reduce c;0/2 all_reduce t", 0 });

@@ -275,6 +275,26 @@ static void a_multiplication_within_a_convolution_is_told(void)
     end(&run);
 }
 
+/* On stream 7 two stand side by side, one alone; on stream 8 one stands behind a norm. */
+static void elementwise_kernels_go_into_what_stands_beside_them(void)
+{
+    static const char norm[] = "void at::native::vectorized_layer_norm_kernel<float>", gemm[] = "sm80_xmma_gemm_f16";
+    struct run run;
+    begin(&run);
+    kernel(&run, "7", gemm, 0, 10);
+    kernel(&run, "7", ADD, 10, 20);
+    kernel(&run, "7", ADD, 30, 50);
+    kernel(&run, "7", gemm, 80, 10);
+    kernel(&run, "7", ADD, 90, 40);
+    kernel(&run, "8", norm, 0, 10);
+    kernel(&run, "8", ADD, 10, 7);
+    analyze(&run);
+    is_int(number(&run, "gpu.family_share.pointwise_us"), 117, "all of them");
+    is_int(number(&run, "gpu.family_share.chained_us"), 27, "but for the longest of two, and for one alone");
+    ok(is_near(at(&run, "gpu.sm.named_capability"), 8), "the device is of capability 8 or newer, by a name");
+    end(&run);
+}
+
 static void lists_keep_to_their_length(void)
 {
     struct run run;
@@ -601,6 +621,7 @@ int main(void)
     a_name_that_tells_nothing_leaves_tensor_cores_unknown();
     a_kernel_that_tells_its_collective_is_communication();
     a_multiplication_within_a_convolution_is_told();
+    elementwise_kernels_go_into_what_stands_beside_them();
     lists_keep_to_their_length();
     grids_are_weighted_by_time();
     fill_equals_a_slow_count();

@@ -185,11 +185,45 @@ static void add_exposed(struct summary *summary)
     }
 }
 
+static bool is_step_mark(const struct ap_steps *steps, const struct ap_trace *trace, uint32_t row)
+{
+    size_t low = 0;
+    AP_BISECT(low, steps->count, at, steps->steps[at].start_ns < trace->events.start_ns[row]);
+    return low < steps->count && steps->steps[low].row == row;
+}
+
+/* Where nothing was recorded but ranges of the user: the one that begins in the stretch and covers most of it. Stretches
+ * come in order of time, and @at, a place among the rows of the main thread, goes along. */
+static uint32_t range_in(const struct summary *summary, size_t *at, int64_t start_ns, int64_t end_ns)
+{
+    const struct ap_trace *trace = summary->trace;
+    const struct ap_row_order *order = &summary->facts->order;
+    uint32_t track = summary->facts->main_track, best = AP_NO_ROW;
+    int64_t longest_ns = 0;
+    if (track >= order->track_count)
+        return AP_NO_ROW;
+    for (*at = *at < order->track_start[track] ? order->track_start[track] : *at; *at < order->track_start[track + 1];
+         ++*at) {
+        uint32_t row = order->rows[*at];
+        int64_t from_ns = trace->events.start_ns[row], to_ns = ap_row_end_ns(trace, row);
+        if (from_ns >= end_ns)
+            break;
+        to_ns = to_ns < end_ns ? to_ns : end_ns;
+        if (!ap_row_is_of(trace, row, 1u << AP_KIND_annotation) || from_ns < start_ns || to_ns - from_ns <= longest_ns ||
+            is_step_mark(&summary->facts->steps, trace, row))
+            continue;
+        longest_ns = to_ns - from_ns;
+        best = row;
+    }
+    return longest_ns >= (end_ns - start_ns) / 2 ? best : AP_NO_ROW;
+}
+
 /* What the rank did since the collective before. These stretches do not overlap, so going through them is linear. */
 static enum ap_status add_befores(struct summary *summary, struct ap_error *reterr)
 {
     struct ap_rank_summary *to = summary->to;
     int64_t since_ns = summary->trace->has_window ? summary->trace->window_start_ns : INT64_MAX;
+    size_t range_at = 0;
     add_exposed(summary);
     for (size_t i = 0; i < to->collective_count; i++) {
         struct ap_rank_collective *collective = &to->collectives[i];
@@ -198,6 +232,8 @@ static enum ap_status add_befores(struct summary *summary, struct ap_error *rete
             ap_rank_timeline_spent(&summary->timeline, since_ns, collective->start_ns, spent_ns);
             keep_largest(collective, spent_ns);
             uint32_t row = ap_rank_timeline_host_row(&summary->timeline, since_ns, collective->start_ns);
+            if (row == AP_NO_ROW)
+                row = range_in(summary, &range_at, since_ns, collective->start_ns);
             AP_TRY(name_frame(summary, row, &collective->frame, reterr));
         }
         since_ns = end_ns > since_ns || i == 0 ? end_ns : since_ns;

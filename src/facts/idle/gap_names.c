@@ -5,7 +5,7 @@
 
 #include "poison.h"
 
-#define CALLERS_MAX 16 /* built-in functions call each other no deeper than that */
+#define CALLERS_MAX 24 /* functions of libraries call each other no deeper than that */
 
 static bool is_built_in(const struct ap_trace *trace, uint32_t row)
 {
@@ -13,17 +13,26 @@ static bool is_built_in(const struct ap_trace *trace, uint32_t row)
     return name.bytes && name.data[0] == '<' && ap_row_is_of(trace, row, 1u << AP_KIND_python);
 }
 
-/* The Python function that called it, where it is a built-in one. */
-static uint32_t caller_of(const struct ap_gap_names *names, uint32_t row)
+/* The Python function that called it, where it is a built-in one; the user's that called that, where it is a library's. */
+static uint32_t caller_of(struct ap_gap_names *names, uint32_t row)
 {
-    if (!is_built_in(names->trace, row))
+    const struct ap_trace *trace = names->trace;
+    if (!ap_row_is_of(trace, row, 1u << AP_KIND_python) || ap_is_user_frame(&names->frames, trace->events.name[row]))
         return row;
-    int64_t start_ns = names->trace->events.start_ns[row];
+    int64_t start_ns = trace->events.start_ns[row];
+    uint32_t function = is_built_in(trace, row) ? AP_NO_ROW : row;
     uint32_t around = row;
-    int left = CALLERS_MAX;
-    while (around != AP_NO_ROW && is_built_in(names->trace, around))
-        around = ap_host_next_around(names->tree, names->trace, around, start_ns, &left);
-    return around != AP_NO_ROW && ap_row_is_of(names->trace, around, 1u << AP_KIND_python) ? around : row;
+    for (int left = CALLERS_MAX; left > 0;) {
+        around = ap_host_next_around(names->tree, trace, around, start_ns, &left);
+        if (around == AP_NO_ROW)
+            break;
+        if (!ap_row_is_of(trace, around, 1u << AP_KIND_python))
+            continue;
+        if (ap_is_user_frame(&names->frames, trace->events.name[around]))
+            return around;
+        function = function == AP_NO_ROW && !is_built_in(trace, around) ? around : function;
+    }
+    return function == AP_NO_ROW ? row : function;
 }
 
 /* The number of the pair. A gap is in the same few names again and again. */
@@ -46,6 +55,8 @@ void ap_gap_names_add(struct ap_gap_names *names, struct ap_gap_detail *details,
 {
     uint32_t number, before = names->map.count;
     bool overflowed = false;
+    if (!names->frames.kinds && !names->failed)
+        names->failed = ap_user_frames_init(&names->frames, names->trace, names->gate, NULL) != AP_OK;
     if (names->failed)
         return;
     row = caller_of(names, row);
@@ -62,6 +73,8 @@ void ap_gap_names_add(struct ap_gap_names *names, struct ap_gap_detail *details,
 
 void ap_gap_names_release(struct ap_gap_names *names)
 {
+    if (names->frames.kinds)
+        ap_user_frames_release(&names->frames);
     ap_pair_map_release(&names->map);
     AP_FREE(names->gate, names->number_of, ap_trace_id_count(names->trace));
     AP_FREE(names->gate, names->sum_ns, names->sum_capacity);

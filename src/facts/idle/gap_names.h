@@ -7,11 +7,13 @@
 #include "host_tree.h"
 #include "pair_map.h"
 #include "split.h"
+#include "user_frame.h"
 
 struct ap_gap_names {
     struct ap_gate *gate;
     const struct ap_trace *trace;
     const struct ap_host_tree *tree;
+    struct ap_user_frames frames;
     struct ap_pair_map map; /* of gap and cause, and name */
     uint32_t *number_of;    /* by name: the number of its pair that was used last, or of another one */
     int64_t *sum_ns;        /* by number of the pair */
@@ -19,8 +21,9 @@ struct ap_gap_names {
     bool failed; /* for want of memory */
 };
 
-/** The host was in @row for @dur_ns of the gap, number @detail, by which its time is due to @cause. Built-in functions go
- *  with the Python function that calls them. Keeps in the detail who has most by then. */
+/** The host was in @row for @dur_ns of the gap, number @detail, by which its time is due to @cause. Functions of libraries
+ *  go with the user's that calls them, built-in ones with the Python function that does. Keeps in the detail who has most by
+ *  then. */
 void ap_gap_names_add(struct ap_gap_names *names, struct ap_gap_detail *details, uint32_t detail, enum ap_idle_cause cause,
                       uint32_t row, int64_t dur_ns);
 void ap_gap_names_release(struct ap_gap_names *names);

@@ -8,8 +8,15 @@
 static const char *const library_frames[] = {
 #define AP_LIBRARY_FRAME(patterns) patterns,
 #include "library_frames.def"
+#define AP_LIBRARY_FILE(patterns) patterns,
+#include "library_frames.def"
 };
 #define ENTRY_COUNT AP_COUNT_OF(library_frames)
+enum {
+    PATH_COUNT = 0
+#define AP_LIBRARY_FRAME(patterns) +1
+#include "library_frames.def"
+};
 
 enum ap_status ap_user_frames_init(struct ap_user_frames *frames, const struct ap_trace *trace, struct ap_gate *gate,
                                    struct ap_error *reterr)
@@ -19,7 +26,9 @@ enum ap_status ap_user_frames_init(struct ap_user_frames *frames, const struct a
     AP_TRY(AP_ALLOC(gate, frames->kinds, count, reterr));
     frames->count = count;
     memset(frames->kinds, AP_FRAME_NOT_ASKED, count);
-    return ap_name_patterns_init(&frames->library, gate, library_frames, ENTRY_COUNT, reterr);
+    bool lack_folders = trace->writer && ap_text_is(ap_text_of(trace->writer), "XLA");
+    frames->entry_count = lack_folders ? ENTRY_COUNT : PATH_COUNT;
+    return ap_name_patterns_init(&frames->library, gate, library_frames, frames->entry_count, reterr);
 }
 
 void ap_user_frames_release(struct ap_user_frames *frames)
@@ -44,7 +53,7 @@ static struct ap_text behind_packages(struct ap_text name)
 static bool is_of_user(const struct ap_user_frames *frames, struct ap_text name)
 {
     return memchr(name.data, '(', name.bytes) &&
-           ap_name_patterns_first(&frames->library, behind_packages(name), ENTRY_COUNT) == ENTRY_COUNT;
+           ap_name_patterns_first(&frames->library, behind_packages(name), frames->entry_count) == frames->entry_count;
 }
 
 enum ap_frame_kind ap_frame_kind_find(struct ap_user_frames *frames, uint32_t name)

@@ -11,7 +11,8 @@ struct ap_user_frames {
     struct ap_gate *gate;
     const struct ap_trace *trace;
     struct ap_name_patterns library;
-    uint8_t *kinds; /* by name id */
+    size_t entry_count; /* of patterns */
+    uint8_t *kinds;     /* by name id */
     size_t count;
 };
 

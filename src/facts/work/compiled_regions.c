@@ -10,6 +10,7 @@ enum role {
     ROLE_guards,
     ROLE_graph,
     ROLE_wrapper,
+    ROLE_jit,
     ROLE_build,
     ROLE_begin,
     ROLE_end,
@@ -21,7 +22,7 @@ enum role {
 /* What a name says, one byte for each name id. */
 #define ROLE_MASK 0x1fu
 #define LOOKED_AT 0x20u
-#define SEEN 0x40u /* graphs: counted as a distinct one */
+#define SEEN 0x40u /* graphs and functions of XLA: counted as a distinct one */
 
 /* What a host row is in: the number + 1 of the innermost region in the high bits, and these. */
 #define IN_MACHINERY 1u /* a graph or the code around it */
@@ -202,6 +203,14 @@ static void take_graph(struct reader *reader, struct track_state *state, uint32_
     state->entered_ns = region->goes_on ? reader->trace->events.start_ns[row] : AP_START_UNKNOWN;
 }
 
+static void take_jit(struct reader *reader, uint32_t row)
+{
+    uint8_t *role = &reader->roles[reader->trace->events.name[row]];
+    if (*role & SEEN)
+        reader->compiled->jit_again_count++;
+    *role |= SEEN;
+}
+
 static void take_capture(struct reader *reader, struct track_state *state, uint32_t row, bool begins)
 {
     int64_t end_ns = ap_row_end_ns(reader->trace, row);
@@ -230,7 +239,10 @@ static enum ap_status take_row(struct reader *reader, struct track_state *state,
         take_graph(reader, state, row, *mark);
         *mark |= IN_GRAPH | IN_MACHINERY;
         break;
+    case ROLE_jit:
     case ROLE_build:
+        if (role_of(reader, row) == ROLE_jit)
+            take_jit(reader, row);
         if (!(*mark & IN_BUILD)) {
             compiled->build_count++;
             sum(compiled, &compiled->build_ns, dur_ns);

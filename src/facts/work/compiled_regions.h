@@ -21,6 +21,7 @@ struct ap_compiled {
     size_t count, capacity;
     uint64_t graph_count, distinct_graph_count;
     uint64_t guard_count, build_count, capture_count;
+    uint64_t jit_again_count; /* compilations of XLA, of functions that had been compiled in the window already */
     int64_t guard_ns, build_ns, capture_ns;
     uint64_t break_count; /* regions that go on after an operator which was not compiled */
     int64_t eager_ns;     /* from the end of compiled code to the region that goes on */

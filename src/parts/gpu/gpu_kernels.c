@@ -230,6 +230,46 @@ static enum ap_status sum_gemm_in_convolution(struct ap_gpu_work *work, int64_t 
     return AP_OK;
 }
 
+/* Kernels on a stream, one behind the other, that a compiler makes one of: what they take but for the longest of them. */
+struct chain {
+    int64_t pointwise_ns, longest_ns;
+    bool has_other; /* a reduction or norm, into which the others go */
+};
+
+static int64_t chain_end(struct ap_gpu_work *work, struct chain *chain, int64_t chained_ns)
+{
+    int64_t spared_ns = chain->has_other ? chain->pointwise_ns : chain->pointwise_ns - chain->longest_ns;
+    *chain = (struct chain){ .has_other = false };
+    return ap_gpu_add_ns(work, chained_ns, spared_ns);
+}
+
+static int64_t sum_chained(struct ap_gpu_work *work)
+{
+    const struct ap_trace *trace = work->context->trace;
+    const struct ap_row_order *order = &work->context->facts->order;
+    struct chain chain = { .has_other = false };
+    int64_t chained_ns = 0;
+    uint32_t track = UINT32_MAX;
+    for (size_t i = 0; i < order->count; i++) {
+        uint32_t row = order->rows[i];
+        int64_t dur_ns = trace->events.dur_ns[row];
+        if (!ap_row_is_of(trace, row, 1u << AP_KIND_kernel) || dur_ns < 0)
+            continue;
+        unsigned subfamily = ap_kernel_subfamily_of(&work->context->facts->families, trace->events.name[row]);
+        enum ap_kernel_family family = ap_kernel_family_of(subfamily);
+        bool other = family == AP_KERNEL_FAMILY_reduction || family == AP_KERNEL_FAMILY_normalisation;
+        bool pointwise =
+            family == AP_KERNEL_FAMILY_elementwise && strcmp(ap_kernel_subfamily_name(subfamily), "optimizer") != 0;
+        if (trace->events.track[row] != track || (!other && !pointwise))
+            chained_ns = chain_end(work, &chain, chained_ns);
+        track = trace->events.track[row];
+        chain.has_other |= other;
+        chain.pointwise_ns = ap_gpu_add_ns(work, chain.pointwise_ns, pointwise ? dur_ns : 0);
+        chain.longest_ns = pointwise && dur_ns > chain.longest_ns ? dur_ns : chain.longest_ns;
+    }
+    return chain_end(work, &chain, chained_ns);
+}
+
 /* "NAME_us" and "NAME_ratio", which the report keeps as they are. */
 struct share_keys {
     const char *time, *ratio;
@@ -249,7 +289,7 @@ static void add_share(const struct ap_gpu_work *work, struct share_keys keys, in
     ap_add_quotient(model, shares, keys.ratio, (double)total_ns, (double)work->totals.busy_ns);
 }
 
-static void add_family_shares(const struct ap_gpu_work *work, const struct family_sums *sums, int64_t gemm_in_convolution_ns,
+static void add_family_shares(struct ap_gpu_work *work, const struct family_sums *sums, int64_t gemm_in_convolution_ns,
                               struct ap_model *model, struct ap_value *gpu)
 {
     struct ap_value *shares = ap_add_object(model, gpu, "family_share");
@@ -257,6 +297,7 @@ static void add_family_shares(const struct ap_gpu_work *work, const struct famil
         add_share(work, family_keys[i], sums->families[i].total_ns, model, shares);
     add_share(work, SHARE_KEYS("pointwise"),
               sums->families[AP_KERNEL_FAMILY_elementwise].total_ns - subfamily_ns(sums, "optimizer"), model, shares);
+    add_share(work, SHARE_KEYS("chained"), sum_chained(work), model, shares);
     add_share(work, SHARE_KEYS("convolution_layout"), subfamily_ns(sums, "convolution layout"), model, shares);
     add_share(work, SHARE_KEYS("naive_convolution"), subfamily_ns(sums, "naive convolution"), model, shares);
     add_share(work, SHARE_KEYS("gemm_in_convolution"), gemm_in_convolution_ns, model, shares);

@@ -10,6 +10,7 @@ struct sm_sums {
     double blocks_ns, occupancy_ns; /* weighted by duration */
     int64_t blocks_known_ns, occupancy_known_ns, small_grid_ns, computing_known_ns;
     int64_t tensor_core_ns, eligible_ns, plain_ns;
+    unsigned named_capability; /* times ten; 0 = no name tells one */
 };
 
 static double blocks_per_sm(const struct ap_trace *trace, uint32_t row)
@@ -55,6 +56,42 @@ static void take_kernels(struct ap_gpu_work *work, struct sm_sums *sums)
             sums->eligible_ns = ap_gpu_add_ns(work, sums->eligible_ns, dur_ns);
         take_grid(work, sums, row, dur_ns);
     }
+}
+
+/* "sm80_xmma_gemm_...", "nvjet_sm90_...": a device of that capability or a newer one ran it. */
+static unsigned capability_in(struct ap_text name)
+{
+    unsigned highest = 0;
+    for (size_t at = 0; at + 4 <= name.bytes; at++) {
+        if (name.data[at] != 's' || name.data[at + 1] != 'm' ||
+            (at && (ap_is_letter(name.data[at - 1]) || ap_is_digit(name.data[at - 1]))))
+            continue;
+        unsigned number = 0;
+        size_t end = at + 2;
+        for (; end < name.bytes && end < at + 5 && ap_is_digit(name.data[end]); end++)
+            number = number * 10 + (unsigned)(name.data[end] - '0');
+        if (number >= 50 && number < 200 && (end == name.bytes || !ap_is_digit(name.data[end])) && number > highest)
+            highest = number;
+    }
+    return highest;
+}
+
+static enum ap_status find_capability(const struct ap_gpu_work *work, struct sm_sums *sums, struct ap_error *reterr)
+{
+    const struct ap_trace *trace = work->context->trace;
+    size_t count = ap_trace_id_count(trace);
+    uint8_t *seen;
+    AP_TRY(AP_ALLOC_CLEARED(work->context->gate, seen, count, reterr));
+    for (size_t row = 0; row < trace->events.count; row++) {
+        uint32_t name = trace->events.name[row];
+        if (ap_row_kind(trace->events.tag[row]) != AP_KIND_kernel || seen[name])
+            continue;
+        seen[name] = 1;
+        unsigned capability = capability_in(ap_trace_text(trace, name));
+        sums->named_capability = capability > sums->named_capability ? capability : sums->named_capability;
+    }
+    AP_FREE(work->context->gate, seen, count);
+    return AP_OK;
 }
 
 /* ---- estimated efficiency: at each instant the kernel that fills the most multiprocessors, min(blocks per SM, 1) ---- */
@@ -158,6 +195,7 @@ enum ap_status ap_gpu_add_sm(struct ap_gpu_work *work, struct ap_model *model, s
     struct sm_sums sums = { .blocks_ns = 0 };
     double kernel_ns = (double)work->totals.kernel_ns;
     take_kernels(work, &sums);
+    AP_TRY(find_capability(work, &sums, reterr));
     struct ap_value *sm = ap_add_object(model, gpu, "sm");
     ap_add_time(model, sm, "tensor_core_us", sums.tensor_core_ns);
     ap_add_quotient(model, sm, "tensor_core_ratio", (double)sums.tensor_core_ns, kernel_ns);
@@ -166,6 +204,7 @@ enum ap_status ap_gpu_add_sm(struct ap_gpu_work *work, struct ap_model *model, s
     ap_add_time(model, sm, "without_tensor_core_us", sums.plain_ns);
     ap_add_quotient(model, sm, "without_tensor_core_ratio", (double)sums.plain_ns, kernel_ns);
     ap_add_quotient(model, sm, "tensor_core_of_eligible_ratio", (double)sums.tensor_core_ns, (double)sums.eligible_ns);
+    ap_add_known_number(model, sm, "named_capability", sums.named_capability, sums.named_capability / 10.0);
     ap_add_quotient(model, sm, "known_ratio", (double)sums.blocks_known_ns, kernel_ns);
     ap_add_number_per(model, sm, "mean_blocks_per_sm", sums.blocks_ns, (double)sums.blocks_known_ns);
     ap_add_quotient(model, sm, "occupancy_ratio", sums.occupancy_ns, (double)sums.occupancy_known_ns);

@@ -166,6 +166,7 @@ static void add_figures(const struct ap_part_context *context, const struct ap_c
     ap_add_count(model, to, "distinct_frames", versions->frames);
     ap_add_count(model, to, "recompiled_frames", versions->recompiled_frames);
     ap_add_count(model, to, "recompiles_in_window", versions->new_in_window);
+    ap_add_count(model, to, "jit_again", (int64_t)compiled->jit_again_count);
     ap_add_count(model, to, "graph_breaks", (int64_t)compiled->break_count);
     ap_add_number_per(model, to, "graph_breaks_per_step", (double)(compiled->break_count),
                       (double)context->facts->steps.count);

@@ -56,8 +56,18 @@ static const struct doc_figure replay_figures[] = {
     { "repeats.fusion_saves_us", "What known fused kernels would save of it at most" },
 };
 
+/* The trace given beside has none of the graphs: a capture by CUDA records operators, and no kernels. */
+static void write_unmapped(struct doc *doc)
+{
+    if (!ap_value_integer(ap_doc_at(doc, "graphs.mapped_kernels"), 1))
+        ap_doc_paragraph(doc, NULL,
+                         "No kernels of these graphs were found in the trace given beside. A capture by CUDA records "
+                         "operators and no kernels: give a run of the same step without graphs.");
+}
+
 static const struct doc_part replay_parts[] = {
     FIGURES(NULL, replay_figures),
+    CALL(write_unmapped),
     ROWS("Graphs", .path = "graphs.items", .limit = 10, .remark = ", those first that took most time",
          COLUMNS(NUMBER("launches", "Launches"), NUMBER("kernels", "Kernels"), NUMBER("total_us", "Total (us)"),
                  NUMBER("mean_us", "Mean (us)"), NAME("match", "Found as"))),

@@ -284,7 +284,7 @@ static void command_line(void)
 {
     struct harness_options options;
     char mistake[200] = "";
-    ok(parse(&options, mistake, sizeof(mistake), "--scenario", "leak", "--out", "x") &&
+    ok(parse(&options, mistake, sizeof(mistake), "--scenario", "cuda-leak", "--out", "x") &&
            options.chosen[HARNESS_SCENARIO_leak] && !options.chosen[HARNESS_SCENARIO_device_full] &&
            strcmp(options.out, "x") == 0,
        "one scenario");

@@ -271,8 +271,39 @@ static void a_reference_with_gradients_is_told(void)
     end(&run);
 }
 
+/* What the device does for a habit counts there, and could go in the same share as on the host. */
+static void gpu_work_of_habits_is_told(void)
+{
+    struct run run;
+    begin(&run);
+    for (int step = 0; step < 2; step++) {
+        node(&run, step * 1000, 100, 5);
+        op(&run, "aten::layer_norm", step * 1000 + 20, 20, 7);
+        call(&run, "1", "cudaLaunchKernel", step * 1000 + 30, 5, (ap_link_key)(10 + step));
+        op(&run, "aten::mm", step * 1000 + 70, 20, 0);
+        call(&run, "1", "cudaLaunchKernel", step * 1000 + 80, 5, (ap_link_key)(20 + step));
+        work_on(&run, "7", "layer_norm_kernel", KERNEL, step * 1000 + 200, 300, (ap_link_key)(10 + step));
+        work_on(&run, "7", "gemm", KERNEL, step * 1000 + 500, 100, (ap_link_key)(20 + step));
+    }
+    analyze(&run);
+    is_int(habit(&run, "recompute", "saves_us"), 2 * 40, "the host's part");
+    is_int(habit(&run, "recompute", "device_us"), 2 * 300, "what was launched in it, not behind it");
+    is_int(habit(&run, "recompute", "gain_us"), 2 * 300, "of which all could go");
+    ok(ratio(&run, "habits.recompute.cost_ratio") == 0.75, "of all that the device did");
+    end(&run);
+    begin(&run);
+    node(&run, 0, 100, 5);
+    op(&run, "aten::layer_norm", 20, 20, 7);
+    call(&run, "1", "cudaLaunchKernel", 30, 5, 1);
+    analyze(&run);
+    ok(is_null(&run, "habits.recompute.device_us"), "no row of a device was recorded");
+    is_int(habit(&run, "recompute", "gain_us"), 40, "as on the host");
+    end(&run);
+}
+
 int main(void)
 {
+    gpu_work_of_habits_is_told();
     nodes_that_run_again_are_told();
     cosines_of_all_pairs_are_told();
     a_resize_of_what_a_resize_makes_goes_with_it();

@@ -297,6 +297,24 @@ static void lists_keep_to_their_length(void)
     end(&run);
 }
 
+static void scans_of_few_columns_are_told(void)
+{
+    static const char scan[] = "void at::native::tensor_kernel_scan_outer_dim<long, unsigned int, std::plus<long> >(long*)";
+    struct run run;
+    begin(&run);
+    kernel(&run, "7", scan, 0, 100);
+    grid(&run, 0.01f, 0);
+    kernel(&run, "7", scan, 200, 30); /* of many columns */
+    grid(&run, 8, 1);
+    kernel(&run, "7", "gemm", 300, 100);
+    grid(&run, 0.01f, 0);
+    kernel(&run, "7", "indexing_backward_kernel<float>", 400, 50);
+    analyze(&run);
+    is_int(number(&run, "gpu.sm.narrow_scan_us"), 100, "of so few that most of the device stays empty");
+    is_int(number(&run, "gpu.family_share.index_backward_us"), 50, "gradients of an index");
+    end(&run);
+}
+
 static void grids_are_weighted_by_time(void)
 {
     struct run run;
@@ -602,6 +620,7 @@ int main(void)
     a_kernel_that_tells_its_collective_is_communication();
     a_multiplication_within_a_convolution_is_told();
     lists_keep_to_their_length();
+    scans_of_few_columns_are_told();
     grids_are_weighted_by_time();
     fill_equals_a_slow_count();
     copies_are_told_by_kind();

@@ -261,6 +261,7 @@ static void add_family_shares(const struct ap_gpu_work *work, const struct famil
     add_share(work, SHARE_KEYS("naive_convolution"), subfamily_ns(sums, "naive convolution"), model, shares);
     add_share(work, SHARE_KEYS("gemm_in_convolution"), gemm_in_convolution_ns, model, shares);
     add_share(work, SHARE_KEYS("softmax"), subfamily_ns(sums, "softmax"), model, shares);
+    add_share(work, SHARE_KEYS("index_backward"), subfamily_ns(sums, "index backward"), model, shares);
     add_share(work, SHARE_KEYS("copy_kernel"), subfamily_ns(sums, "copy and fill"), model, shares);
 }
 

@@ -96,6 +96,24 @@ static void weights_for_one_call(struct run *run, int64_t start_us)
     op_with(run, "aten::linear", start_us + 50, 40, 0, "[[4,256],[256,256],[]]", "[\"float\",\"float\",\"\"]");
 }
 
+static void packed_weights_that_are_unpacked_are_told(void)
+{
+    struct run run;
+    begin(&run);
+    for (int64_t at_us = 0; at_us < 600; at_us += 200) {
+        op_with(&run, "aten::bitwise_and", at_us, 10, 0, "[[256,128],[]]", "[\"unsigned char\",\"Scalar\"]");
+        op_with(&run, "aten::stack", at_us + 10, 20, 0, "[[[256,128],[256,128]],[]]", "[\"TensorList\",\"Scalar\"]");
+        op_with(&run, "aten::flatten", at_us + 30, 5, 0, "[[256,128,2],[],[]]", "[\"unsigned char\",\"Scalar\",\"Scalar\"]");
+        op_with(&run, "aten::to", at_us + 35, 30, 0, "[[256,256],[],[],[],[]]", "[\"unsigned char\",\"\",\"\",\"\",\"\"]");
+        op_with(&run, "aten::linear", at_us + 65, 40, 0, "[[4,256],[256,256],[]]", "[\"float\",\"float\",\"\"]");
+        op_with(&run, "aten::view", at_us + 110, 5, 0, "[[4,256],[]]", "[\"float\",\"ScalarList\"]");
+    }
+    analyze(&run);
+    is_int(habit(&run, "weight_made", "count"), 2, "in each call but the first");
+    is_int(habit(&run, "weight_made", "saves_us"), 2 * 65, "from the packed numbers on");
+    end(&run);
+}
+
 static void weights_that_are_made_anew_are_told(void)
 {
     static const char two[] = "[\"float\",\"float\"]";
@@ -310,6 +328,7 @@ int main(void)
     elements_that_nobody_uses_are_told();
     repeated_copies_are_told();
     weights_that_are_made_anew_are_told();
+    packed_weights_that_are_unpacked_are_told();
     penalties_on_weights_are_told();
     rows_that_choose_are_independent_where_all_are_gone_through();
     experts_that_run_on_all_tokens_are_told();

@@ -315,6 +315,27 @@ static void scans_of_few_columns_are_told(void)
     end(&run);
 }
 
+static void a_copy(struct run *run, const char *around, int64_t start, ap_link_key correlation)
+{
+    (void)row(run, "1", around, OPERATOR, start, 50);
+    (void)row(run, "1", "aten::contiguous", OPERATOR, start + 1, 40);
+    (void)row(run, "1", "aten::clone", OPERATOR, start + 2, 30);
+    (void)row(run, "1", "aten::copy_", OPERATOR, start + 3, 20);
+    call(run, "1", "cudaLaunchKernel", start + 4, 5, correlation);
+    work_on(run, "7", "direct_copy_kernel_cuda", KERNEL, start + 10, 30, correlation);
+}
+
+static void copies_within_convolutions_change_the_layout(void)
+{
+    struct run run;
+    begin(&run);
+    a_copy(&run, "aten::convolution_backward", 0, 1);
+    a_copy(&run, "aten::linear", 100, 2);
+    analyze(&run);
+    is_int(us(&run, "gpu.family_share.convolution_layout_us"), 30, "where a convolution asked for it");
+    end(&run);
+}
+
 static void grids_are_weighted_by_time(void)
 {
     struct run run;
@@ -621,6 +642,7 @@ int main(void)
     a_multiplication_within_a_convolution_is_told();
     lists_keep_to_their_length();
     scans_of_few_columns_are_told();
+    copies_within_convolutions_change_the_layout();
     grids_are_weighted_by_time();
     fill_equals_a_slow_count();
     copies_are_told_by_kind();

@@ -276,7 +276,7 @@ static void the_first_rule_with_a_word_is_found(void)
 }
 
 /* Words of the table that are older than this claim and in none of the names above. To be lowered, never raised. */
-#define UNTRIED_WORDS 219
+#define UNTRIED_WORDS 218
 
 static bool is_tried(const char *word)
 {

@@ -317,6 +317,45 @@ static void lists_keep_to_their_length(void)
     end(&run);
 }
 
+static void scans_of_few_columns_are_told(void)
+{
+    static const char scan[] = "void at::native::tensor_kernel_scan_outer_dim<long, unsigned int, std::plus<long> >(long*)";
+    struct run run;
+    begin(&run);
+    kernel(&run, "7", scan, 0, 100);
+    grid(&run, 0.01f, 0);
+    kernel(&run, "7", scan, 200, 30); /* of many columns */
+    grid(&run, 8, 1);
+    kernel(&run, "7", "gemm", 300, 100);
+    grid(&run, 0.01f, 0);
+    kernel(&run, "7", "indexing_backward_kernel<float>", 400, 50);
+    analyze(&run);
+    is_int(number(&run, "gpu.sm.narrow_scan_us"), 100, "of so few that most of the device stays empty");
+    is_int(number(&run, "gpu.family_share.index_backward_us"), 50, "gradients of an index");
+    end(&run);
+}
+
+static void a_copy(struct run *run, const char *around, int64_t start, ap_link_key correlation)
+{
+    (void)row(run, "1", around, OPERATOR, start, 50);
+    (void)row(run, "1", "aten::contiguous", OPERATOR, start + 1, 40);
+    (void)row(run, "1", "aten::clone", OPERATOR, start + 2, 30);
+    (void)row(run, "1", "aten::copy_", OPERATOR, start + 3, 20);
+    call(run, "1", "cudaLaunchKernel", start + 4, 5, correlation);
+    work_on(run, "7", "direct_copy_kernel_cuda", KERNEL, start + 10, 30, correlation);
+}
+
+static void copies_within_convolutions_change_the_layout(void)
+{
+    struct run run;
+    begin(&run);
+    a_copy(&run, "aten::convolution_backward", 0, 1);
+    a_copy(&run, "aten::linear", 100, 2);
+    analyze(&run);
+    is_int(us(&run, "gpu.family_share.convolution_layout_us"), 30, "where a convolution asked for it");
+    end(&run);
+}
+
 static void grids_are_weighted_by_time(void)
 {
     struct run run;
@@ -623,6 +662,8 @@ int main(void)
     a_multiplication_within_a_convolution_is_told();
     elementwise_kernels_go_into_what_stands_beside_them();
     lists_keep_to_their_length();
+    scans_of_few_columns_are_told();
+    copies_within_convolutions_change_the_layout();
     grids_are_weighted_by_time();
     fill_equals_a_slow_count();
     copies_are_told_by_kind();

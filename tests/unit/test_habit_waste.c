@@ -96,6 +96,24 @@ static void weights_for_one_call(struct run *run, int64_t start_us)
     op_with(run, "aten::linear", start_us + 50, 40, 0, "[[4,256],[256,256],[]]", "[\"float\",\"float\",\"\"]");
 }
 
+static void packed_weights_that_are_unpacked_are_told(void)
+{
+    struct run run;
+    begin(&run);
+    for (int64_t at_us = 0; at_us < 600; at_us += 200) {
+        op_with(&run, "aten::bitwise_and", at_us, 10, 0, "[[256,128],[]]", "[\"unsigned char\",\"Scalar\"]");
+        op_with(&run, "aten::stack", at_us + 10, 20, 0, "[[[256,128],[256,128]],[]]", "[\"TensorList\",\"Scalar\"]");
+        op_with(&run, "aten::flatten", at_us + 30, 5, 0, "[[256,128,2],[],[]]", "[\"unsigned char\",\"Scalar\",\"Scalar\"]");
+        op_with(&run, "aten::to", at_us + 35, 30, 0, "[[256,256],[],[],[],[]]", "[\"unsigned char\",\"\",\"\",\"\",\"\"]");
+        op_with(&run, "aten::linear", at_us + 65, 40, 0, "[[4,256],[256,256],[]]", "[\"float\",\"float\",\"\"]");
+        op_with(&run, "aten::view", at_us + 110, 5, 0, "[[4,256],[]]", "[\"float\",\"ScalarList\"]");
+    }
+    analyze(&run);
+    is_int(habit(&run, "weight_made", "count"), 2, "in each call but the first");
+    is_int(habit(&run, "weight_made", "saves_us"), 2 * 65, "from the packed numbers on");
+    end(&run);
+}
+
 static void weights_that_are_made_anew_are_told(void)
 {
     static const char two[] = "[\"float\",\"float\"]";
@@ -271,14 +289,46 @@ static void a_reference_with_gradients_is_told(void)
     end(&run);
 }
 
+/* What the device does for a habit counts there, and could go in the same share as on the host. */
+static void gpu_work_of_habits_is_told(void)
+{
+    struct run run;
+    begin(&run);
+    for (int step = 0; step < 2; step++) {
+        node(&run, step * 1000, 100, 5);
+        op(&run, "aten::layer_norm", step * 1000 + 20, 20, 7);
+        call(&run, "1", "cudaLaunchKernel", step * 1000 + 30, 5, (ap_link_key)(10 + step));
+        op(&run, "aten::mm", step * 1000 + 70, 20, 0);
+        call(&run, "1", "cudaLaunchKernel", step * 1000 + 80, 5, (ap_link_key)(20 + step));
+        work_on(&run, "7", "layer_norm_kernel", KERNEL, step * 1000 + 200, 300, (ap_link_key)(10 + step));
+        work_on(&run, "7", "gemm", KERNEL, step * 1000 + 500, 100, (ap_link_key)(20 + step));
+    }
+    analyze(&run);
+    is_int(habit(&run, "recompute", "saves_us"), 2 * 40, "the host's part");
+    is_int(habit(&run, "recompute", "device_us"), 2 * 300, "what was launched in it, not behind it");
+    is_int(habit(&run, "recompute", "gain_us"), 2 * 300, "of which all could go");
+    ok(ratio(&run, "habits.recompute.cost_ratio") == 0.75, "of all that the device did");
+    end(&run);
+    begin(&run);
+    node(&run, 0, 100, 5);
+    op(&run, "aten::layer_norm", 20, 20, 7);
+    call(&run, "1", "cudaLaunchKernel", 30, 5, 1);
+    analyze(&run);
+    ok(is_null(&run, "habits.recompute.device_us"), "no row of a device was recorded");
+    is_int(habit(&run, "recompute", "gain_us"), 40, "as on the host");
+    end(&run);
+}
+
 int main(void)
 {
+    gpu_work_of_habits_is_told();
     nodes_that_run_again_are_told();
     cosines_of_all_pairs_are_told();
     a_resize_of_what_a_resize_makes_goes_with_it();
     elements_that_nobody_uses_are_told();
     repeated_copies_are_told();
     weights_that_are_made_anew_are_told();
+    packed_weights_that_are_unpacked_are_told();
     penalties_on_weights_are_told();
     rows_that_choose_are_independent_where_all_are_gone_through();
     experts_that_run_on_all_tokens_are_told();

@@ -559,6 +559,21 @@ static void python_of_the_library_is_no_work_of_the_line(void)
     end(&run);
 }
 
+static void what_is_added_before_a_norm_is_no_part_of_it(void)
+{
+    struct run run;
+    begin(&run);
+    op(&run, "aten::add", 0, 10, 0);
+    op(&run, "aten::to", 10, 10, 0);
+    op(&run, "aten::pow", 20, 10, 0);
+    op(&run, "aten::mean", 30, 10, 0);
+    op(&run, "aten::rsqrt", 40, 10, 0);
+    op(&run, "aten::mul", 50, 10, 0);
+    analyze(&run);
+    is_int(habit(&run, "written_out", "total_us"), 50, "from the cast on");
+    end(&run);
+}
+
 static void forms_that_are_written_out_are_told(void)
 {
     struct run run;
@@ -1277,6 +1292,7 @@ int main(void)
     decorators_of_forward_are_no_hooks();
     what_comes_once_is_no_habit();
     python_of_the_library_is_no_work_of_the_line();
+    what_is_added_before_a_norm_is_no_part_of_it();
     forms_that_are_written_out_are_told();
     an_optimizer_that_begins_anew_is_told();
     positions_that_nobody_uses_are_told();

@@ -116,6 +116,9 @@ static void kernels_of_all_generations_have_their_subfamily(void)
         { "gemm", "void cutlass::device_kernel<cutlass::gemm::kernel::GemmUniversal<int> >(X)" },
         { "gemm", "Cijk_Ailk_Bljk_SB_MT128x64x8_SE_K1" },
         { "gemm", "void cublasLt::splitKreduce_kernel<32, 16, int, float, float, float, float>(X)" },
+        { "gemm", "linear_gelu_kernel" },
+        { "index backward", "void (anonymous namespace)::indexing_backward_kernel_small_stride<c10::BFloat16>(X)" },
+        { "scan of columns", "void at::native::tensor_kernel_scan_outer_dim<long, unsigned int, std::plus<long> >(X)" },
         { "gemm", "void gemv2T_kernel_val<int, int, float, float, float, float, 128, 16, 4, 4, false>(X)" },
         { "quantize", "void vllm::scaled_fp8_quant_kernel<float>(X)" },
         { "activation and gating", "void vllm::act_and_mul_kernel<c10::BFloat16>(X)" },
@@ -273,7 +276,7 @@ static void the_first_rule_with_a_word_is_found(void)
 }
 
 /* Words of the table that are older than this claim and in none of the names above. To be lowered, never raised. */
-#define UNTRIED_WORDS 219
+#define UNTRIED_WORDS 218
 
 static bool is_tried(const char *word)
 {

@@ -84,7 +84,8 @@ SCENARIOS = {
         CustomKernel, {}, {"tiled": False}, {}, ["small-grids", "low-sm-efficiency"],
         "a kernel with one block per sample leaves most multiprocessors empty; the twin's grid is one block per tile"),
     "memory-bound-kernels": Scenario(
-        Pointwise, {}, {}, {"fused": True}, ["uncompiled-elementwise", "fusable-sequences", "memory-bound-kernels"],
+        Pointwise, {}, {}, {"fused": True},
+        ["uncompiled-elementwise", "fusable-sequences", "memory-bound-kernels", "written-out"],
         "eight pointwise operators one after the other; in the twin a compiler fused them, and matrix products take most "
         "of the time"),
     "device-to-device-churn": Scenario(

@@ -402,7 +402,7 @@ def traffic():
     yield "index-put", one(
         "aten::_index_put_impl_", "float[1048576,128] long[2097152] float[2097152,128] =True =False",
         "void at::native::(anonymous namespace)::indexing_backward_kernel<float, 4>(long const*, long const*, ...)",
-        bytes_us(3 * 2 ** 30, .12), bytes_us(3 * 2 ** 30, 1.3), ["scattered-access"])
+        bytes_us(3 * 2 ** 30, .12), bytes_us(3 * 2 ** 30, 1.3), ["index-backward", "scattered-access"])
     yield "scatter-atomics", one(
         "aten::scatter_add_", "float[1000,64] =0 long[4194304,64] float[4194304,64]",
         "void at::native::_scatter_gather_elementwise_kernel<128, 8, at::native::_cuda_scatter_gather_internal_kernel<true, "
@@ -467,6 +467,23 @@ SMEM_SOFTMAX = ("void at::native::(anonymous namespace)::cunn_SoftMaxForwardSmem
 COPY = VECTORIZED % (("direct_copy_kernel_cuda(at::TensorIteratorBase&)",) * 2)
 
 
+def types():
+    """Floats that are wider than the model, on the way to a call or in it."""
+    weights = 16384 * 4096
+    thin = call("aten::mm", "bf16[4,4096] bf16[4096,16384]@1,4096", (NVJET, bytes_us(2 * weights, 2.8)))
+    cast = call("aten::copy_", "bf16[16384,4096] float[16384,4096] =False", (COPY, bytes_us(6 * weights, 2.9)))
+    yield "recast", Case("H100", [cast, thin], [thin], ["weights-cast-anew"])
+    flops = 4 * 16 * 32 * 4096 ** 2 * 64
+    wide, short = (" ".join([f"{name}[16,4096,32,64]"] * 3) for name in ("float", "bf16"))
+    head = call("aten::mm", "bf16[65536,2048] bf16[2048,8192]", (NVJET, flops_us(2 * 65536 * 2048 * 8192, 700)))
+    yield "wide-attention", Case("H100", [
+        head, call("aten::_efficient_attention_forward", wide + " - - - =4096 =4096 =0. =0 =False",
+                   ("fmha_cutlassF_f32_aligned_64x64_rf_sm80(PyTorchMemEffAttention::AttentionKernel<float>::Params)",
+                    flops_us(flops, 27)))],
+        [head, call("aten::_flash_attention_forward", short + " - - =4096 =4096 =0. =False =False =0.125 - - - -",
+                    (FLASH, flops_us(flops, 420)))], ["wide-attention"])
+
+
 def passes():
     """Work that several operators do together though one would do."""
     rows, words, hidden = 8192, 128256, 2048
@@ -491,6 +508,7 @@ def passes():
                     "- - - -", (SPLIT_KV, kernel_us))
     yield "repeated-keys", Case("H100", [spread, spread, attend(32, bytes_us(8 * moved, 2.8))],
                                 [attend(8, bytes_us(2 * moved, 2.7))], ["expanded-copies"])
+    yield from types()
     packed, weights = 4096 * 11008 // 2, "bf16[4096,11008]"
     vector = "void gemvx::kernel<int, int, __nv_bfloat16, __nv_bfloat16, __nv_bfloat16, float, false, true, true, false>()"
     yield "dequantized", Case("H100", [

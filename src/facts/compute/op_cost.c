@@ -462,6 +462,11 @@ static bool has_smaller_float(const struct ap_op_inputs *inputs)
            has_element(inputs, AP_ELEMENT_bf16);
 }
 
+static bool is_short(enum ap_element element)
+{
+    return element == AP_ELEMENT_fp16 || element == AP_ELEMENT_bf16;
+}
+
 void ap_op_cost_of(enum ap_op_formula formula, const struct ap_op_inputs *inputs, struct ap_call_cost *ret_cost)
 {
     *ret_cost = (struct ap_call_cost){ .kind = ap_op_formula_kind(formula), .flops = -1, .bytes = -1 };
@@ -472,5 +477,6 @@ void ap_op_cost_of(enum ap_op_formula formula, const struct ap_op_inputs *inputs
     ret_cost->meets_doubles = has_element(inputs, AP_ELEMENT_fp64) && has_smaller_float(inputs);
     ret_cost->narrows = formula == AP_FORMULA_copy && has_smaller_float(inputs) &&
                         (ret_cost->element == AP_ELEMENT_fp8 || ret_cost->element == AP_ELEMENT_int8);
+    ret_cost->shortens = formula == AP_FORMULA_copy && has_element(inputs, AP_ELEMENT_fp32) && is_short(ret_cost->element);
     formulas[formula](inputs, ret_cost);
 }

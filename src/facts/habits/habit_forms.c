@@ -54,6 +54,12 @@ static bool is_pointwise(struct ap_habit_rows *rows, size_t at)
     return sign == POINTWISE || sign == MEAN || sign == POWER;
 }
 
+/* No form begins with one: it is the branch that is added before a norm. */
+static bool is_sum(const struct ap_habit_rows *rows, size_t at)
+{
+    return ap_text_is(ap_trace_text(rows->trace, rows->items[at].name), "aten::add");
+}
+
 /* Where the form that begins with @at ends; @at where it is none. */
 static size_t end_of_form(struct ap_habit_rows *rows, const struct form *form, size_t at)
 {
@@ -94,7 +100,7 @@ static enum ap_status look_at_form(struct ap_habit_rows *rows, size_t at, size_t
         size_t start = at, end = end_of_form(rows, &forms[i], at);
         if (end == at)
             continue;
-        while (start > taken && at - start < forms[i].before && is_pointwise(rows, start - 1))
+        while (start > taken && at - start < forms[i].before && is_pointwise(rows, start - 1) && !is_sum(rows, start - 1))
             start--;
         for (size_t behind = 0; behind < forms[i].behind && is_pointwise(rows, end); behind++)
             end++;

@@ -110,7 +110,8 @@ static void close_nodes(struct ap_habit_rows *rows, struct reading *reading, int
         if (node->last_ns == INT64_MIN)
             continue;
         int64_t dur_ns = node->last_ns - node->start_ns; /* what brings it back comes first in a node */
-        (void)ap_habit_add(rows->habits, AP_HABIT_recompute, node->row, dur_ns, dur_ns);
+        (void)ap_habit_add_in_pieces(rows->habits, AP_HABIT_recompute, node->row, dur_ns, dur_ns);
+        ap_habit_add_time(rows->habits, AP_HABIT_recompute, node->start_ns, node->last_ns);
     }
 }
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * Work whose result nobody needs, or that was there already: elements that are computed and left out, copies that repeat a
  * tensor, weights that are made anew, and sums over all weights. */
+#include <math.h>
+
 #include "habit_items.h"
 
 #include "poison.h"
@@ -10,6 +12,7 @@
 #define MOST_BEFORE 12             /* operators that made what is used */
 #define MOST_BEHIND 48             /* operators behind it that may use the rest */
 #define USER_ITEMS 8               /* operators until what was repeated is used */
+#define MOST_PACKED 8              /* small integers in one number */
 #define LOW_RANK 4                 /* so many times smaller than the weight's sides */
 #define LOW_RANK_KEEPS 0.05        /* of a weight of low rank: two small products */
 #define PENALIZED 2                /* weights, one after the other */
@@ -139,6 +142,16 @@ static bool is_low_rank(struct ap_habit_rows *rows, size_t at, const struct ap_t
            a->dims[1] * LOW_RANK <= weight->dims[0] && a->dims[1] * LOW_RANK <= weight->dims[1];
 }
 
+/* Of a weight's elements, or of the numbers that several of them are packed in. */
+static bool is_unpacking(struct ap_habit_rows *rows, size_t at, const struct ap_tensor_dims *weight)
+{
+    struct ap_tensor_list list;
+    if (!AP_HAS(ap_item_words(rows, &rows->items[at]), UNPACKS) || !ap_habit_read_tensors(rows, at, &list))
+        return false;
+    double packed = elements_of(weight) / elements_of(&list.tensors[0]);
+    return packed >= 1 && packed <= MOST_PACKED && floor(packed) >= packed;
+}
+
 /* Where nothing is trained weights do not change: what is made for a second call of the layer was there. Where something is,
  * a weight of low rank needs not be made at all. */
 static enum ap_status look_at_weight(struct ap_habit_rows *rows, size_t at, struct ap_error *reterr)
@@ -159,6 +172,9 @@ static enum ap_status look_at_weight(struct ap_habit_rows *rows, size_t at, stru
             break;
         first--;
     }
+    while (first && first < at && !trains && at - first < MOST_BEFORE && ap_habit_is_of_step(rows, at, first - 1) &&
+           is_unpacking(rows, first - 1, weight))
+        first--;
     if (first == at || (trains && !low_rank))
         return AP_OK;
     AP_TRY(ap_pair_map_add(&rows->weights_made, ap_row_op(rows->trace, rows->items[at].row)->signature.id,

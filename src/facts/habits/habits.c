@@ -99,7 +99,7 @@ enum ap_status ap_habits_init(struct ap_habits *habits, const struct ap_facts *f
     for (size_t i = 0; i < AP_HABIT_COUNT_; i++)
         if (habits->of[i].time.failed)
             return ap_fail_memory(gate, reterr);
-    return AP_OK;
+    return ap_habits_on_devices(habits, facts, reterr);
 }
 
 void ap_habits_release(struct ap_habits *habits)

@@ -153,6 +153,51 @@ static void add_promoted(const struct ap_compute_work *work, struct ap_model *mo
     add_pattern(work, &sum, 0, "promoted", model, to);
 }
 
+/* ---- weights that are cast for each product ---- */
+
+/* Weights of 32 bits, copied into 16 right before the product: where nothing trains they are the same each time. */
+static void add_recast(const struct ap_compute_work *work, struct ap_model *model, struct ap_value *to)
+{
+    const struct ap_compute *compute = &work->compute;
+    struct ap_compute_sum sum = { .count = 0 };
+    struct sizes sizes = { .count = 0 };
+    for (uint32_t index = 0; index < compute->group_count && !work->context->facts->phases.has_backward; index++) {
+        struct ap_call_cost cost = cost_of(work, index);
+        bool is_told_from_input = cost.m > cost.n || cost.m < cost.n;
+        if (ap_work_kind_multiplies(cost.kind) && cost.parameters > 0 && is_told_from_input)
+            add_size(&sizes, cost.n * cost.k);
+    }
+    for (uint32_t index = 0; index < compute->group_count; index++)
+        if (cost_of(work, index).shortens && has_size(&sizes, cost_of(work, index).elements))
+            ap_compute_sum_add(work, &sum, index);
+    add_pattern(work, &sum, 0, "recast", model, to);
+}
+
+/* ---- attention in 32 bits among products in 16 ---- */
+
+static void add_wide_attention(const struct ap_compute_work *work, struct ap_model *model, struct ap_value *to)
+{
+    const struct ap_compute *compute = &work->compute;
+    struct ap_compute_sum sum = { .count = 0 };
+    double kept_ns = 0, short_ns = 0, wide_ns = 0;
+    for (uint32_t index = 0; index < compute->group_count; index++) {
+        const struct ap_compute_group *group = &compute->groups[index];
+        bool is_short = group->cost.element == AP_ELEMENT_fp16 || group->cost.element == AP_ELEMENT_bf16;
+        if (group->cost.kind == AP_WORK_gemm)
+            *(is_short ? &short_ns : &wide_ns) += (double)group->total_ns;
+    }
+    for (uint32_t index = 0; index < compute->group_count && short_ns > wide_ns; index++) {
+        const struct ap_compute_group *group = &compute->groups[index];
+        if (group->cost.kind != AP_WORK_attention || group->cost.element != AP_ELEMENT_fp32)
+            continue;
+        ap_compute_sum_add(work, &sum, index);
+        kept_ns += (double)group->total_ns;
+        if (work->has_device)
+            kept_ns -= ap_roofline_saved_by_16_bits_ns(group, &work->rooflines[index], &work->device);
+    }
+    add_pattern(work, &sum, kept_ns, "wide_attention", model, to);
+}
+
 /* ---- copies of what is spread out ---- */
 
 static void add_repeated(const struct ap_compute_work *work, struct ap_model *model, struct ap_value *to)
@@ -171,4 +216,6 @@ void ap_compute_add_patterns(const struct ap_compute_work *work, struct ap_model
     add_scaling(work, model, to);
     add_dequantized(work, model, to);
     add_repeated(work, model, to);
+    add_recast(work, model, to);
+    add_wide_attention(work, model, to);
 }

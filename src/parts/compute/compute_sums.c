@@ -213,12 +213,18 @@ static bool is_of_type(const struct ap_compute_work *work, uint32_t index, enum 
     return cost.element == element && ap_work_kind_multiplies(cost.kind);
 }
 
-/* What fewer bits would save: of 64-bit floats half, which is the traffic. */
+static bool is_conversion(const struct ap_compute_work *work, uint32_t index)
+{
+    struct ap_call_cost cost = ap_compute_cost(&work->compute, &work->compute.groups[index]);
+    return cost.kind == AP_WORK_copy && cost.meets_doubles;
+}
+
+/* What fewer bits would save: of 64-bit floats half, which is the traffic, and all of a copy that only converts them. */
 static double saved_by_fewer_bits_ns(const struct ap_compute_work *work, uint32_t index)
 {
     const struct ap_compute_group *group = &work->compute.groups[index];
     if (is_of_type(work, index, AP_ELEMENT_fp64))
-        return (double)group->total_ns / 2;
+        return (double)group->total_ns / (is_conversion(work, index) ? 1 : 2);
     return work->has_device ? ap_roofline_saved_by_16_bits_ns(group, &work->rooflines[index], &work->device) : 0;
 }
 

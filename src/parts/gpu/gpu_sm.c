@@ -2,13 +2,17 @@
  * gpu_sm.c - how well kernels fill the multiprocessors, as far as their grids tell. Kernels of AMD devices and rows without
  * these numbers tell nothing: what is then unknown is null. */
 
+#include <string.h>
+
 #include "gpu_work.h"
 
 #include "poison.h"
 
+#define NARROW 0.5 /* blocks for each multiprocessor, of kernels that could have one for each row instead */
+
 struct sm_sums {
     double blocks_ns, occupancy_ns; /* weighted by duration */
-    int64_t blocks_known_ns, occupancy_known_ns, small_grid_ns, computing_known_ns;
+    int64_t blocks_known_ns, occupancy_known_ns, small_grid_ns, narrow_scan_ns, computing_known_ns;
     int64_t tensor_core_ns, eligible_ns, plain_ns;
     unsigned named_capability; /* times ten; 0 = no name tells one */
 };
@@ -17,6 +21,13 @@ static double blocks_per_sm(const struct ap_trace *trace, uint32_t row)
 {
     const struct ap_work_detail *detail = ap_row_work(trace, row);
     return detail ? ap_plain_figure(detail->as.grid.blocks_per_sm) : -1;
+}
+
+static bool scans_columns(const struct ap_gpu_work *work, uint32_t row)
+{
+    const struct ap_kernel_families *families = &work->context->facts->families;
+    unsigned subfamily = ap_kernel_subfamily_of(families, work->context->trace->events.name[row]);
+    return strcmp(ap_kernel_subfamily_name(subfamily), "scan of columns") == 0;
 }
 
 static void take_grid(struct ap_gpu_work *work, struct sm_sums *sums, uint32_t row, int64_t dur_ns)
@@ -37,6 +48,8 @@ static void take_grid(struct ap_gpu_work *work, struct sm_sums *sums, uint32_t r
     sums->computing_known_ns = ap_gpu_add_ns(work, sums->computing_known_ns, dur_ns);
     if (blocks < 1)
         sums->small_grid_ns = ap_gpu_add_ns(work, sums->small_grid_ns, dur_ns);
+    if (blocks < NARROW && scans_columns(work, row))
+        sums->narrow_scan_ns = ap_gpu_add_ns(work, sums->narrow_scan_ns, dur_ns);
 }
 
 static void take_kernels(struct ap_gpu_work *work, struct sm_sums *sums)
@@ -209,6 +222,7 @@ enum ap_status ap_gpu_add_sm(struct ap_gpu_work *work, struct ap_model *model, s
     ap_add_number_per(model, sm, "mean_blocks_per_sm", sums.blocks_ns, (double)sums.blocks_known_ns);
     ap_add_quotient(model, sm, "occupancy_ratio", sums.occupancy_ns, (double)sums.occupancy_known_ns);
     AP_TRY(add_efficiency(work, &sums, model, sm, reterr));
+    ap_add_known_time(model, sm, "narrow_scan_us", sums.computing_known_ns, sums.narrow_scan_ns);
     ap_add_known_time(model, sm, "small_grid_us", sums.computing_known_ns, sums.small_grid_ns);
     ap_add_quotient(model, sm, "small_grid_ratio", (double)sums.small_grid_ns, (double)sums.computing_known_ns);
     return AP_OK;

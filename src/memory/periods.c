@@ -11,7 +11,8 @@
 #define EQUAL_PARTS 8u
 #define MOST_ODD 10u     /* one distance in so many */
 #define LEAST_ALLOCS 64u /* of a history that is cut in equal parts */
-#define OF_LIBRARY UINT32_MAX
+
+enum { OF_ENGINE = 1, OF_LIBRARY, OF_USER }; /* of C and C++, of Python, of the user */
 
 /* ----------------------------------------------------------------------------------------------------------- groups */
 
@@ -30,34 +31,73 @@ void ap_origin_groups_release(struct ap_origin_groups *groups)
     groups->lines = NULL;
 }
 
-/* @first: by frame, the first stack of which it is the line; 0 = not looked at. */
-static uint32_t first_of_line(const struct ap_snapshot *snapshot, uint32_t stack, uint32_t *first)
+static uint8_t kind_of(const struct ap_snapshot *snapshot, uint32_t frame)
 {
-    uint32_t count;
+    struct ap_text file = ap_strpool_text(&snapshot->strings, snapshot->stacks.frames[frame].filename);
+    if (!ap_frame_is_library(file))
+        return OF_USER;
+    return ap_text_ends_with(file, ".py") ? OF_LIBRARY : OF_ENGINE;
+}
+
+/* What the user's innermost line called in Python, and that line, to @line; the whole stack where no frame is the user's.
+ * Frames of C++ differ from call to call: the interpreter runs the same code in several ways. */
+static uint32_t line_of(const struct ap_snapshot *snapshot, uint32_t stack, uint8_t *kinds, uint32_t *line)
+{
+    uint32_t count, kept = 0;
     const uint32_t *frames = ap_stack_frames(&snapshot->stacks, stack, &count);
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t *of = &first[frames[i]];
-        if (!*of) {
-            struct ap_str file = snapshot->stacks.frames[frames[i]].filename;
-            *of = ap_frame_is_library(ap_strpool_text(&snapshot->strings, file)) ? OF_LIBRARY : stack;
-        }
-        if (*of != OF_LIBRARY)
-            return *of;
+        uint8_t *kind = &kinds[frames[i]];
+        if (!*kind)
+            *kind = kind_of(snapshot, frames[i]);
+        if (*kind != OF_ENGINE)
+            line[kept++] = frames[i];
+        if (*kind == OF_USER)
+            return kept;
     }
-    return stack;
+    memcpy(line, frames, (size_t)count * sizeof(*line));
+    return count;
+}
+
+/* What telling lines needs: by frame its kind, 0 = not looked at; by line the first stack; room for one. */
+struct line_search {
+    uint8_t *kinds;
+    uint32_t *first, *line;
+    struct ap_strpool known;
+};
+
+static enum ap_status find_lines(struct ap_origin_groups *groups, const struct ap_snapshot *snapshot,
+                                 struct line_search *search, struct ap_error *reterr)
+{
+    for (uint32_t i = 1; i <= groups->stack_count; i++) {
+        struct ap_str line;
+        size_t bytes = (size_t)line_of(snapshot, i, search->kinds, search->line) * sizeof(*search->line);
+        AP_TRY(ap_strpool_intern(&search->known, (const char *)search->line, bytes, &line, reterr));
+        search->first[line.id] = search->first[line.id] ? search->first[line.id] : i;
+        groups->lines[i] = search->first[line.id];
+    }
+    return AP_OK;
 }
 
 enum ap_status ap_origin_groups_by_line(struct ap_origin_groups *groups, const struct ap_snapshot *snapshot,
                                         struct ap_error *reterr)
 {
-    size_t frame_count = (size_t)snapshot->stacks.frame_count + 1;
-    uint32_t *first, *lines = NULL;
-    AP_TRY(AP_ALLOC_CLEARED(groups->gate, first, frame_count, reterr));
-    enum ap_status status = AP_ALLOC_CLEARED(groups->gate, lines, (size_t)groups->stack_count + 1, reterr);
-    for (uint32_t i = 1; i <= groups->stack_count && status == AP_OK; i++)
-        lines[i] = first_of_line(snapshot, i, first);
-    groups->lines = lines;
-    AP_FREE(groups->gate, first, frame_count);
+    size_t frame_count = (size_t)snapshot->stacks.frame_count + 1, stack_count = (size_t)groups->stack_count + 1;
+    struct line_search search = { .kinds = NULL };
+    uint32_t longest = 1;
+    for (uint32_t i = 1, count; i < stack_count; i++) {
+        (void)ap_stack_frames(&snapshot->stacks, i, &count);
+        longest = count > longest ? count : longest;
+    }
+    ap_strpool_init(&search.known, groups->gate);
+    enum ap_status status = AP_ALLOC_CLEARED(groups->gate, groups->lines, stack_count, reterr);
+    AP_AND_THEN(status, AP_ALLOC_CLEARED(groups->gate, search.first, stack_count, reterr));
+    AP_AND_THEN(status, AP_ALLOC_CLEARED(groups->gate, search.kinds, frame_count, reterr));
+    AP_AND_THEN(status, AP_ALLOC_CLEARED(groups->gate, search.line, longest, reterr));
+    AP_AND_THEN(status, find_lines(groups, snapshot, &search, reterr));
+    AP_FREE(groups->gate, search.line, longest);
+    AP_FREE(groups->gate, search.kinds, frame_count);
+    AP_FREE(groups->gate, search.first, stack_count);
+    ap_strpool_release(&search.known);
     return status;
 }
 

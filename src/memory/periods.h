@@ -49,13 +49,14 @@ struct ap_origin_groups {
     int64_t *sizes; /* group stack_count + 1 + i is of this size */
     size_t size_capacity;
     uint32_t size_count, stack_count;
-    uint32_t *lines; /* by stack, the first with the same innermost line of the user's; NULL = each stack for itself */
+    uint32_t *lines; /* by stack, the first that is as one with it; NULL = each stack for itself */
 };
 
 /** Groups count up from 0 to stack_count + size_count, which grows; group i <= stack_count is stack i. */
 void ap_origin_groups_init(struct ap_origin_groups *groups, const struct ap_snapshot *snapshot);
 void ap_origin_groups_release(struct ap_origin_groups *groups);
-/** From now on stacks with the same innermost line of the user's are one: the group of the first of them. */
+/** From now on stacks are one that have the same frames of Python up to the innermost line of the user's: the group of the
+ *  first of them. What one line calls in different ways stays apart. */
 AP_MUST_CHECK enum ap_status ap_origin_groups_by_line(struct ap_origin_groups *groups, const struct ap_snapshot *snapshot,
                                                       struct ap_error *reterr);
 AP_MUST_CHECK enum ap_status ap_origin_group(struct ap_origin_groups *groups, uint32_t stack, int64_t size_bytes,

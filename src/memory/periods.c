@@ -54,7 +54,8 @@ static uint32_t line_of(const struct ap_snapshot *snapshot, uint32_t stack, uint
         if (*kind == OF_USER)
             return kept;
     }
-    memcpy(line, frames, (size_t)count * sizeof(*line));
+    if (count)
+        memcpy(line, frames, (size_t)count * sizeof(*line));
     return count;
 }
 

@@ -198,6 +198,12 @@ struct origins {
     bool overflowed;
 };
 
+/* How origins are told apart. */
+struct way {
+    enum alike alike;
+    bool by_line;
+};
+
 static enum ap_status sums_of(struct origins *origins, const struct stay *stay, struct sums **ret_sums,
                               struct ap_error *reterr)
 {
@@ -376,12 +382,15 @@ static enum ap_status find_stacks_in(struct ap_growth *growth, struct origins *o
     return status;
 }
 
-static enum ap_status find_stacks_by(struct ap_growth *growth, enum alike alike, const struct ap_replay *replay,
+static enum ap_status find_stacks_by(struct ap_growth *growth, struct way way, const struct ap_replay *replay,
                                      const struct ap_replay_device *of, bool *ret_sizes, struct ap_error *reterr)
 {
-    struct origins origins = { .alike = alike };
+    struct origins origins = { .alike = way.alike };
+    enum ap_status status = AP_OK;
     ap_origin_groups_init(&origins.groups, replay->snapshot);
-    enum ap_status status = find_stacks_in(growth, &origins, replay, of, reterr);
+    if (way.by_line)
+        status = ap_origin_groups_by_line(&origins.groups, replay->snapshot, reterr);
+    AP_AND_THEN(status, find_stacks_in(growth, &origins, replay, of, reterr));
     *ret_sizes = origins.count > origins.groups.stack_count + 1;
     AP_FREE(growth->gate, origins.sums, origins.capacity);
     ap_origin_groups_release(&origins.groups);
@@ -389,8 +398,8 @@ static enum ap_status find_stacks_by(struct ap_growth *growth, enum alike alike,
 }
 
 /* @growth as if its stacks were the other ones, where these explain more. */
-static enum ap_status try_alike(struct ap_growth *growth, enum alike alike, const struct ap_replay *replay,
-                                const struct ap_replay_device *of, struct ap_error *reterr)
+static enum ap_status try_way(struct ap_growth *growth, struct way way, const struct ap_replay *replay,
+                              const struct ap_replay_device *of, struct ap_error *reterr)
 {
     struct ap_growth other = *growth;
     bool sizes;
@@ -398,28 +407,15 @@ static enum ap_status try_alike(struct ap_growth *growth, enum alike alike, cons
     other.stack_count = 0;
     other.leaking_bytes = other.held_bytes = 0;
     other.leaking_bytes_per_period = 0;
-    enum ap_status status = find_stacks_by(&other, alike, replay, of, &sizes, reterr);
-    bool better = status == AP_OK && other.leaking_bytes > growth->leaking_bytes;
+    enum ap_status status = find_stacks_by(&other, way, replay, of, &sizes, reterr);
+    bool better =
+        status == AP_OK && (other.leaking_bytes > growth->leaking_bytes ||
+                            (other.leaking_bytes == growth->leaking_bytes && other.held_bytes > growth->held_bytes));
     ap_mem_free(growth->gate, better ? growth->stacks : other.stacks, AP_GROWTH_STACKS * sizeof(*growth->stacks));
     if (better)
         *growth = other;
     return status;
 }
-
-/* Without stacks a size stands for an origin. What is kept of batches that all differ has no size of its own: where the
- * sizes explain less than half of the growth, all that came without a stack is looked at as one. */
-static enum ap_status find_stacks(struct ap_growth *growth, const struct ap_replay *replay,
-                                  const struct ap_replay_device *of, struct ap_error *reterr)
-{
-    bool sizes;
-    AP_TRY(find_stacks_by(growth, ALIKE_IN_SIZE, replay, of, &sizes, reterr));
-    for (enum alike alike = ALIKE_ALL; sizes && alike <= ALIKE_ALL_LATER; alike++)
-        if (growth->leaking_bytes < growth->net_bytes / 2)
-            AP_TRY(try_alike(growth, alike, replay, of, reterr));
-    return AP_OK;
-}
-
-/* ----------------------------------------------------------------------------------------------------------- verdict */
 
 static bool calls_a_module(const struct ap_snapshot *snapshot, uint32_t frame)
 {
@@ -445,6 +441,8 @@ static bool any_calls_a_module(const struct ap_snapshot *snapshot, const uint32_
 static bool loops_over_calls(const struct ap_growth *growth, const struct ap_snapshot *snapshot)
 {
     uint32_t first_count, count, shared;
+    if (!growth->stack_count)
+        return false;
     const uint32_t *first = ap_stack_frames(&snapshot->stacks, growth->stacks[0].stack, &first_count);
     bool any = any_calls_a_module(snapshot, first, first_count);
     shared = first_count;
@@ -461,8 +459,28 @@ static bool loops_over_calls(const struct ap_growth *growth, const struct ap_sna
     return any && !any_calls_a_module(snapshot, first + (first_count - shared), shared);
 }
 
-static enum ap_growth_verdict judge(const struct ap_growth *growth, const struct ap_snapshot *snapshot,
-                                    const int64_t *values, int64_t most_bytes, int64_t allocated_bytes)
+/* Without stacks a size stands for an origin. What is kept of batches that all differ has no size of its own: where the
+ * sizes explain less than half of the growth, all that came without a stack is looked at as one.
+ * @ret_loops: the stacks that grow, each for itself, are of calls of a module in a loop. */
+static enum ap_status find_stacks(struct ap_growth *growth, const struct ap_replay *replay,
+                                  const struct ap_replay_device *of, bool *ret_loops, struct ap_error *reterr)
+{
+    bool sizes;
+    AP_TRY(find_stacks_by(growth, (struct way){ ALIKE_IN_SIZE, false }, replay, of, &sizes, reterr));
+    *ret_loops = loops_over_calls(growth, replay->snapshot);
+    AP_TRY(try_way(growth, (struct way){ ALIKE_IN_SIZE, true }, replay, of, reterr));
+    for (enum alike alike = ALIKE_ALL; sizes && alike <= ALIKE_ALL_LATER; alike++)
+        for (int by_line = 0; by_line < 2; by_line++)
+            if (growth->leaking_bytes < growth->net_bytes / 2)
+                AP_TRY(try_way(growth, (struct way){ alike, by_line }, replay, of, reterr));
+    *ret_loops = *ret_loops || loops_over_calls(growth, replay->snapshot);
+    return AP_OK;
+}
+
+/* ----------------------------------------------------------------------------------------------------------- verdict */
+
+static enum ap_growth_verdict judge(const struct ap_growth *growth, bool loops, const int64_t *values, int64_t most_bytes,
+                                    int64_t allocated_bytes)
 {
     double net = (double)growth->net_bytes, later = later_growth(values, growth->point_count), leaking_later = 0;
     for (uint32_t i = 0; i < growth->stack_count; i++)
@@ -474,9 +492,8 @@ static enum ap_growth_verdict judge(const struct ap_growth *growth, const struct
     if (growth->stack_count && later >= leaking_later / 2) {
         bool told = growth->periods.source == AP_PERIODS_ANNOTATIONS;
         double kept = (double)growth->leaking_bytes;
-        return told || kept <= (1 - FREED_SHARE) * (double)allocated_bytes || loops_over_calls(growth, snapshot)
-                   ? AP_GROWTH_LEAK
-                   : AP_GROWTH_FILLING;
+        bool leaks = told || loops || kept <= (1 - FREED_SHARE) * (double)allocated_bytes;
+        return leaks ? AP_GROWTH_LEAK : AP_GROWTH_FILLING;
     }
     if (net > WARM_UP_SHARE * (double)most_bytes && later < LATER_SHARE * net)
         return AP_GROWTH_LEVELS_OFF;
@@ -489,6 +506,7 @@ static enum ap_status fill(struct ap_growth *growth, const struct ap_replay *rep
     const struct ap_replay_device *of = &replay->devices[device];
     struct walk walk = { .replay = replay, .device = device, .bytes = of->requested.start_bytes };
     int64_t allocated_bytes, values[AP_GROWTH_POINTS];
+    bool loops = false;
     AP_TRY(ap_periods_find(replay, device, &growth->periods, reterr));
     if (!ap_period_count(&growth->periods) || !of->requested.known)
         return AP_OK;
@@ -498,8 +516,8 @@ static enum ap_status fill(struct ap_growth *growth, const struct ap_replay *rep
     growth->net_bytes = ap_subtract_sat(values[growth->point_count - 1], values[0], &walk.overflowed);
     growth->bytes_per_period = median_slope(values, growth->point_count) / (double)growth->periods_per_point;
     growth->fit_ratio = line_fit(values, growth->point_count);
-    AP_TRY(find_stacks(growth, replay, of, reterr));
-    growth->verdict = judge(growth, replay->snapshot, values, of->requested.peak_bytes, allocated_bytes);
+    AP_TRY(find_stacks(growth, replay, of, &loops, reterr));
+    growth->verdict = judge(growth, loops, values, of->requested.peak_bytes, allocated_bytes);
     return AP_OK;
 }
 

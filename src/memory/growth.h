@@ -26,7 +26,7 @@ struct ap_growth_point {
 
 /** One origin of allocations whose live bytes grow, and go on growing. */
 struct ap_growth_stack {
-    uint32_t stack;                   /* 0 = not recorded: all of one size, or of any */
+    uint32_t stack;                   /* or the first of its line; 0 = not recorded: all of one size, or of any */
     int64_t size_bytes;               /* where the stack is 0; 0 = any */
     int64_t first_bytes, last_bytes;  /* live at the first and the last point */
     int64_t later_bytes;              /* grown in the later half */
@@ -55,14 +55,16 @@ struct ap_growth {
 
 #define AP_GROWTH_STACKS 64u
 
-/** A stack grows on where: it holds more allocations at the end; its bytes rise in at least 3 periods; falls take back
- *  less than a quarter of what it rises; most of it is older than a period, where it is more than one allocation; the
- *  later half of the points has at least a quarter of the growth; the time since it last rose is no longer than the
- *  longest it ever paused; and a straight line fits (r^2 of 0.6). The verdict is a leak where such stacks exist, the whole
- *  curve rose in the later half by at least half of what they did, and, where the periods were only found and not told by
- *  annotations, they hold on to less than 30 % of the bytes allocated in the periods, or a module is called again and
- *  again: the layers of one forward pass all grow below the one call of their model, the passes of a loop do not. Where no
- *  periods were found, but equal parts taken, they also are at least half of what the whole curve rose in the later half. */
+/** An origin is a stack, or a line of the user's code with all its callers where more grows so: warm-up and loop call the
+ *  same, and each for itself may be too short. A stack grows on where: it holds more allocations at the end; its bytes
+ *  rise in at least 3 periods; falls take back less than a quarter of what it rises; most of it is older than a period,
+ *  where it is more than one allocation; the later half of the points has at least a quarter of the growth; the time
+ *  since it last rose is no longer than the longest it ever paused; and a straight line fits (r^2 of 0.6). The verdict is
+ *  a leak where such stacks exist, the whole curve rose in the later half by at least half of what they did, and, where
+ *  the periods were only found and not told by annotations, they hold on to less than 30 % of the bytes allocated in the
+ *  periods, or a module is called again and again: the layers of one forward pass all grow below the one call of their
+ *  model, the passes of a loop do not. Where no periods were found, but equal parts taken, they also are at least half of
+ *  what the whole curve rose in the later half. */
 AP_MUST_CHECK enum ap_status ap_growth_find(const struct ap_replay *replay, uint32_t device, struct ap_growth *ret_growth,
                                             struct ap_error *reterr);
 void ap_growth_release(struct ap_growth *growth);

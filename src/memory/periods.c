@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "frame_kind.h"
 #include "sort.h"
 
 #include "poison.h"
@@ -10,6 +11,8 @@
 #define EQUAL_PARTS 8u
 #define MOST_ODD 10u     /* one distance in so many */
 #define LEAST_ALLOCS 64u /* of a history that is cut in equal parts */
+
+enum { OF_ENGINE = 1, OF_LIBRARY, OF_USER }; /* of C and C++, of Python, of the user */
 
 /* ----------------------------------------------------------------------------------------------------------- groups */
 
@@ -24,6 +27,79 @@ void ap_origin_groups_release(struct ap_origin_groups *groups)
     ap_address_map_release(&groups->by_size);
     AP_FREE(groups->gate, groups->sizes, groups->size_capacity);
     groups->sizes = NULL;
+    AP_FREE(groups->gate, groups->lines, (size_t)groups->stack_count + 1);
+    groups->lines = NULL;
+}
+
+static uint8_t kind_of(const struct ap_snapshot *snapshot, uint32_t frame)
+{
+    struct ap_text file = ap_strpool_text(&snapshot->strings, snapshot->stacks.frames[frame].filename);
+    if (!ap_frame_is_library(file))
+        return OF_USER;
+    return ap_text_ends_with(file, ".py") ? OF_LIBRARY : OF_ENGINE;
+}
+
+/* What the user's innermost line called in Python, and that line, to @line; the whole stack where no frame is the user's.
+ * Frames of C++ differ from call to call: the interpreter runs the same code in several ways. */
+static uint32_t line_of(const struct ap_snapshot *snapshot, uint32_t stack, uint8_t *kinds, uint32_t *line)
+{
+    uint32_t count, kept = 0;
+    const uint32_t *frames = ap_stack_frames(&snapshot->stacks, stack, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        uint8_t *kind = &kinds[frames[i]];
+        if (!*kind)
+            *kind = kind_of(snapshot, frames[i]);
+        if (*kind != OF_ENGINE)
+            line[kept++] = frames[i];
+        if (*kind == OF_USER)
+            return kept;
+    }
+    if (count)
+        memcpy(line, frames, (size_t)count * sizeof(*line));
+    return count;
+}
+
+/* What telling lines needs: by frame its kind, 0 = not looked at; by line the first stack; room for one. */
+struct line_search {
+    uint8_t *kinds;
+    uint32_t *first, *line;
+    struct ap_strpool known;
+};
+
+static enum ap_status find_lines(struct ap_origin_groups *groups, const struct ap_snapshot *snapshot,
+                                 struct line_search *search, struct ap_error *reterr)
+{
+    for (uint32_t i = 1; i <= groups->stack_count; i++) {
+        struct ap_str line;
+        size_t bytes = (size_t)line_of(snapshot, i, search->kinds, search->line) * sizeof(*search->line);
+        AP_TRY(ap_strpool_intern(&search->known, (const char *)search->line, bytes, &line, reterr));
+        search->first[line.id] = search->first[line.id] ? search->first[line.id] : i;
+        groups->lines[i] = search->first[line.id];
+    }
+    return AP_OK;
+}
+
+enum ap_status ap_origin_groups_by_line(struct ap_origin_groups *groups, const struct ap_snapshot *snapshot,
+                                        struct ap_error *reterr)
+{
+    size_t frame_count = (size_t)snapshot->stacks.frame_count + 1, stack_count = (size_t)groups->stack_count + 1;
+    struct line_search search = { .kinds = NULL };
+    uint32_t longest = 1;
+    for (uint32_t i = 1, count; i < stack_count; i++) {
+        (void)ap_stack_frames(&snapshot->stacks, i, &count);
+        longest = count > longest ? count : longest;
+    }
+    ap_strpool_init(&search.known, groups->gate);
+    enum ap_status status = AP_ALLOC_CLEARED(groups->gate, groups->lines, stack_count, reterr);
+    AP_AND_THEN(status, AP_ALLOC_CLEARED(groups->gate, search.first, stack_count, reterr));
+    AP_AND_THEN(status, AP_ALLOC_CLEARED(groups->gate, search.kinds, frame_count, reterr));
+    AP_AND_THEN(status, AP_ALLOC_CLEARED(groups->gate, search.line, longest, reterr));
+    AP_AND_THEN(status, find_lines(groups, snapshot, &search, reterr));
+    AP_FREE(groups->gate, search.line, longest);
+    AP_FREE(groups->gate, search.kinds, frame_count);
+    AP_FREE(groups->gate, search.first, stack_count);
+    ap_strpool_release(&search.known);
+    return status;
 }
 
 enum ap_status ap_origin_group(struct ap_origin_groups *groups, uint32_t stack, int64_t size_bytes, uint32_t *ret_group,
@@ -31,7 +107,7 @@ enum ap_status ap_origin_group(struct ap_origin_groups *groups, uint32_t stack, 
 {
     uint32_t index;
     if (stack) {
-        *ret_group = stack;
+        *ret_group = groups->lines ? groups->lines[stack] : stack;
         return AP_OK;
     }
     index = ap_address_map_find(&groups->by_size, (uint64_t)size_bytes);
@@ -113,20 +189,71 @@ static enum ap_status bounds_at(struct ap_periods *periods, const struct ap_repl
     return AP_OK;
 }
 
-static enum ap_status from_named(struct ap_periods *periods, const struct ap_replay *replay, uint32_t device, unsigned rank,
-                                 int64_t *times_ns, int64_t first_ns, struct ap_error *reterr)
+/* The beginnings of ranges of this name, or of any ProfilerStep#N, in order. */
+static uint32_t beginnings(const struct ap_snapshot *snapshot, uint32_t device, struct ap_str name, int64_t first_ns,
+                           int64_t *ret_times_ns)
 {
-    const struct ap_snapshot *snapshot = replay->snapshot;
+    bool steps = rank_of_name(ap_strpool_text(&snapshot->strings, name)) == 1;
     uint32_t count = 0;
     for (uint32_t i = 0; i < snapshot->annotation_count; i++) {
         const struct ap_annotation *annotation = &snapshot->annotations[i];
-        bool same = annotation->name.id == periods->name.id ||
-                    (rank == 1 && rank_of_name(ap_strpool_text(&snapshot->strings, annotation->name)) == 1);
+        bool same = annotation->name.id == name.id ||
+                    (steps && rank_of_name(ap_strpool_text(&snapshot->strings, annotation->name)) == 1);
         if (same && begins_here(snapshot, annotation, device, first_ns))
-            times_ns[count++] = annotation->time_ns;
+            ret_times_ns[count++] = annotation->time_ns;
     }
-    ap_sort(times_ns, count, sizeof(*times_ns), ap_by_int64);
-    return bounds_at(periods, replay, &replay->devices[device], times_ns, count, reterr);
+    ap_sort(ret_times_ns, count, sizeof(*ret_times_ns), ap_by_int64);
+    return count;
+}
+
+/* A profiler marks the steps that it records. Where each of them holds as many beginnings of another range, these tell the
+ * steps before and behind as well: leaves of @times_ns the first of each step, and returns how many; 0 = they do not. */
+static uint32_t first_of_steps(const int64_t *steps_ns, uint32_t step_count, int64_t *times_ns, uint32_t count)
+{
+    uint32_t before = 0, each = 0, at, kept = 0;
+    while (before < count && times_ns[before] < steps_ns[0])
+        before++;
+    at = before;
+    for (uint32_t i = 0; i + 1 < step_count; i++) {
+        uint32_t from = at;
+        while (at < count && times_ns[at] < steps_ns[i + 1])
+            at++;
+        if (at == from || (i && at - from != each))
+            return 0;
+        each = at - from;
+    }
+    for (uint32_t i = each ? before % each : count; i < count; i += each)
+        times_ns[kept++] = times_ns[i];
+    return kept > step_count ? kept : 0;
+}
+
+/* What annotations tell of steps; lists with room for all of them. */
+struct told {
+    int64_t *times_ns, *others_ns;
+    uint32_t *counts; /* of ranges, by name */
+    uint32_t count;
+    int64_t first_ns;
+};
+
+static void choose_times(struct told *told, const struct ap_snapshot *snapshot, uint32_t device, struct ap_str *ret_name)
+{
+    struct ap_str other = { 0 };
+    uint32_t names = (uint32_t)ap_strpool_count(&snapshot->strings), count;
+    unsigned rank = choose_name(snapshot, told->counts, ret_name);
+    if (rank)
+        told->count = beginnings(snapshot, device, *ret_name, told->first_ns, told->times_ns);
+    for (uint32_t id = 1; id <= names && rank == 1; id++)
+        if (rank_of_name(ap_strpool_text(&snapshot->strings, (struct ap_str){ id })) == 1)
+            told->counts[id] = 0;
+    if (rank != 1 || choose_name(snapshot, told->counts, &other) != 2)
+        return;
+    count = beginnings(snapshot, device, other, told->first_ns, told->others_ns);
+    count = first_of_steps(told->times_ns, told->count, told->others_ns, count);
+    if (!count)
+        return;
+    memcpy(told->times_ns, told->others_ns, count * sizeof(*told->times_ns));
+    told->count = count;
+    *ret_name = other;
 }
 
 static enum ap_status from_annotations(struct ap_periods *periods, const struct ap_replay *replay, uint32_t device,
@@ -134,24 +261,23 @@ static enum ap_status from_annotations(struct ap_periods *periods, const struct 
 {
     const struct ap_snapshot *snapshot = replay->snapshot;
     const struct ap_replay_device *of = &replay->devices[device];
-    uint32_t names = (uint32_t)ap_strpool_count(&snapshot->strings), annotations = snapshot->annotation_count;
+    size_t names = ap_strpool_count(&snapshot->strings), annotations = snapshot->annotation_count;
     if (!annotations || !of->has_times || of->times_backwards)
         return AP_OK;
-    int64_t first_ns = snapshot->actions.time_ns[of->first_entry];
-    size_t bytes = annotations * sizeof(int64_t) + ((size_t)names + 1) * sizeof(uint32_t);
-    int64_t *times_ns = ap_mem_resize(periods->gate, NULL, 0, bytes);
-    if (!times_ns)
+    struct told told = { .first_ns = snapshot->actions.time_ns[of->first_entry] };
+    size_t bytes = annotations * 2 * sizeof(int64_t) + (names + 1) * sizeof(uint32_t);
+    told.times_ns = ap_mem_resize(periods->gate, NULL, 0, bytes);
+    if (!told.times_ns)
         return ap_fail_memory(periods->gate, reterr);
-    uint32_t *counts = (uint32_t *)(void *)(times_ns + annotations);
-    memset(counts, 0, ((size_t)names + 1) * sizeof(*counts));
-    for (uint32_t i = 0; i < annotations; i++)
-        if (begins_here(snapshot, &snapshot->annotations[i], device, first_ns))
-            counts[snapshot->annotations[i].name.id]++;
-    unsigned rank = choose_name(snapshot, counts, &periods->name);
-    enum ap_status status = AP_OK;
-    if (rank)
-        status = from_named(periods, replay, device, rank, times_ns, first_ns, reterr);
-    ap_mem_free(periods->gate, times_ns, bytes);
+    told.others_ns = told.times_ns + annotations;
+    told.counts = (uint32_t *)(void *)(told.others_ns + annotations);
+    memset(told.counts, 0, (names + 1) * sizeof(*told.counts));
+    for (size_t i = 0; i < annotations; i++)
+        if (begins_here(snapshot, &snapshot->annotations[i], device, told.first_ns))
+            told.counts[snapshot->annotations[i].name.id]++;
+    choose_times(&told, snapshot, device, &periods->name);
+    enum ap_status status = bounds_at(periods, replay, of, told.times_ns, told.count, reterr);
+    ap_mem_free(periods->gate, told.times_ns, bytes);
     return status;
 }
 
@@ -281,6 +407,11 @@ static enum ap_status from_repetition(struct ap_periods *periods, const struct a
     uint32_t best;
     ap_origin_groups_init(&rhythms.groups, replay->snapshot);
     enum ap_status status = measure(&rhythms, replay->snapshot, of, &best, &periods->uneven, reterr);
+    if (status == AP_OK && best == UINT32_MAX) {
+        rhythms.count = 0;
+        status = ap_origin_groups_by_line(&rhythms.groups, replay->snapshot, reterr);
+        AP_AND_THEN(status, measure(&rhythms, replay->snapshot, of, &best, &periods->uneven, reterr));
+    }
     if (status == AP_OK && best != UINT32_MAX)
         status = bounds_of_group(periods, &rhythms, replay->snapshot, of, best, reterr);
     AP_FREE(periods->gate, rhythms.list, rhythms.capacity);

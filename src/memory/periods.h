@@ -11,9 +11,11 @@
 enum ap_period_source {
     AP_PERIODS_NONE,        /* too short a history */
     AP_PERIODS_ANNOTATIONS, /* external annotations: ProfilerStep#N, Optimizer.step..., or another name with "step" or
-                               "iteration" in it, of several the one that occurs least */
+                               "iteration" in it, of several the one that occurs least. Where each ProfilerStep holds as
+                               many beginnings of Optimizer.step..., these, which reach further */
     AP_PERIODS_REPETITION,  /* a stack (without stacks: a size) that allocates again and again at even distances, or at
-                               distances that are even but for a few; of several the one with the longest */
+                               distances that are even but for a few; of several the one with the longest. Where there is
+                               none, a line of the user's code: warm-up and loop may call the same */
     AP_PERIODS_EQUAL_PARTS  /* as many allocations in each */
 };
 
@@ -40,18 +42,23 @@ AP_MUST_CHECK enum ap_status ap_periods_find(const struct ap_replay *replay, uin
                                              struct ap_error *reterr);
 void ap_periods_release(struct ap_periods *periods);
 
-/** What allocations are told apart by: the stack, or without one the requested size. */
+/** What allocations are told apart by: the stack, or its line of the user's code; or without one the requested size. */
 struct ap_origin_groups {
     struct ap_gate *gate;
     struct ap_address_map by_size;
     int64_t *sizes; /* group stack_count + 1 + i is of this size */
     size_t size_capacity;
     uint32_t size_count, stack_count;
+    uint32_t *lines; /* by stack, the first that is as one with it; NULL = each stack for itself */
 };
 
 /** Groups count up from 0 to stack_count + size_count, which grows; group i <= stack_count is stack i. */
 void ap_origin_groups_init(struct ap_origin_groups *groups, const struct ap_snapshot *snapshot);
 void ap_origin_groups_release(struct ap_origin_groups *groups);
+/** From now on stacks are one that have the same frames of Python up to the innermost line of the user's: the group of the
+ *  first of them. What one line calls in different ways stays apart. */
+AP_MUST_CHECK enum ap_status ap_origin_groups_by_line(struct ap_origin_groups *groups, const struct ap_snapshot *snapshot,
+                                                      struct ap_error *reterr);
 AP_MUST_CHECK enum ap_status ap_origin_group(struct ap_origin_groups *groups, uint32_t stack, int64_t size_bytes,
                                              uint32_t *ret_group, struct ap_error *reterr);
 

@@ -20,6 +20,9 @@ struct bench {
     struct ap_replay *replay;
     uint32_t steps[256]; /* entries at which steps began */
     uint32_t step_count;
+    uint32_t warm_up; /* entries before it have other callers than those behind it; 0 = there are no stacks */
+    uint32_t
+        profiled_from; /* steps before it have no mark of a profiler; where there are any, all have an optimizer's step */
     bool overflowed;
     enum ap_status status;
 };
@@ -75,19 +78,46 @@ static void mark(struct bench *bench)
     bench->steps[bench->step_count++] = bench->model->entry_count;
 }
 
+/* Each size is allocated by a line of its own, in train_step(), which two places call. */
+static void call_from_two_places(struct bench *bench)
+{
+    struct ap_actions *actions = &bench->snapshot->actions;
+    for (uint32_t i = 0; i < bench->model->entry_count && bench->status == AP_OK; i++) {
+        char json[256];
+        int bytes = snprintf(json, sizeof(json),
+                             "[{\"name\":\"conv2d\",\"filename\":\"/usr/lib/python3/site-packages/torch/nn/functional.py\","
+                             "\"line\":7},{\"name\":\"train_step\",\"filename\":\"t.py\",\"line\":%d},"
+                             "{\"name\":\"%s\",\"filename\":\"t.py\",\"line\":3}]",
+                             (int)(actions->size_bytes[i] % 10007), i < bench->warm_up ? "warm_up" : "train");
+        if (actions->name[i].id == AP_ACTION_ALLOC)
+            keep(bench, ap_stacks_take(&bench->snapshot->stacks, &bench->snapshot->strings,
+                                       (struct ap_text){ json, (size_t)bytes }, &actions->stack[i], &bench->error));
+    }
+}
+
+static void annotate(struct bench *bench, uint32_t entry, const char *name)
+{
+    struct ap_annotation made = { .time_ns = (int64_t)entry * 1000, .device = 0, .has_time = true };
+    keep(bench, ap_strpool_intern(&bench->snapshot->strings, name, strlen(name), &made.name, &bench->error));
+    keep(bench, ap_strpool_intern(&bench->snapshot->strings, "START", 5, &made.stage, &bench->error));
+    keep(bench, ap_snapshot_add_annotation(bench->snapshot, &made, &bench->error));
+}
+
 /* @annotated: with ranges at the steps' beginnings. */
 static void play(struct bench *bench, bool annotated)
 {
     keep(bench, ap_snapshot_new(&bench->gate, &bench->snapshot, &bench->error));
     if (bench->status == AP_OK)
         keep(bench, model_snapshot(bench->model, bench->snapshot, &bench->error));
+    if (bench->warm_up && bench->status == AP_OK)
+        call_from_two_places(bench);
     for (uint32_t i = 0; i < bench->step_count && annotated && bench->status == AP_OK; i++) {
         char name[32];
-        struct ap_annotation made = { .time_ns = (int64_t)bench->steps[i] * 1000, .device = 0, .has_time = true };
-        int bytes = snprintf(name, sizeof(name), "ProfilerStep#%u", (unsigned)i);
-        keep(bench, ap_strpool_intern(&bench->snapshot->strings, name, (size_t)bytes, &made.name, &bench->error));
-        keep(bench, ap_strpool_intern(&bench->snapshot->strings, "START", 5, &made.stage, &bench->error));
-        keep(bench, ap_snapshot_add_annotation(bench->snapshot, &made, &bench->error));
+        (void)snprintf(name, sizeof(name), "ProfilerStep#%u", (unsigned)i);
+        if (i >= bench->profiled_from)
+            annotate(bench, bench->steps[i], name);
+        if (bench->profiled_from)
+            annotate(bench, bench->steps[i] + 1, "Optimizer.step#SGD.step");
     }
     if (bench->status == AP_OK)
         keep(bench, ap_replay_new(bench->snapshot, &bench->gate, &bench->overflowed, &bench->replay, &bench->error));
@@ -164,6 +194,55 @@ static void a_leak_is_found(bool annotated)
     }
     ap_growth_release(&growth);
     end(&bench);
+}
+
+/* Every second step keeps something, and half of the steps are called from elsewhere: each stack alone rises too seldom. */
+static void a_line_with_two_callers_leaks(void)
+{
+    for (int annotated = 0; annotated < 2; annotated++) {
+        struct bench bench;
+        begin(&bench);
+        for (int i = 0; i < 10; i++) {
+            if (i == 5)
+                bench.warm_up = bench.model->entry_count;
+            mark(&bench);
+            work(&bench);
+            if (i % 2 == 0)
+                (void)take(&bench, 4 * MiB);
+        }
+        mark(&bench);
+        play(&bench, annotated);
+        struct ap_growth growth = grow(&bench);
+        is_int(growth.periods.source, annotated ? AP_PERIODS_ANNOTATIONS : AP_PERIODS_REPETITION, "how periods were found");
+        is_int(growth.verdict, AP_GROWTH_LEAK, "a leak");
+        is_int(growth.stack_count, 1, "of one line");
+        is_int(growth.held_bytes, 20 * MiB, "all that it holds");
+        ap_growth_release(&growth);
+        end(&bench);
+    }
+}
+
+/* The profiler marked six steps of fourteen. */
+static void steps_before_the_profiler_count(void)
+{
+    for (int once = 0; once < 2; once++) {
+        struct bench bench;
+        begin(&bench);
+        for (int i = 0; i < 14; i++) {
+            mark(&bench);
+            work(&bench);
+            if (i % 3 == 0)
+                (void)take(&bench, 4 * MiB);
+        }
+        bench.profiled_from = once ? 0 : 8;
+        bench.step_count -= (uint32_t)once * 8;
+        play(&bench, true);
+        struct ap_growth growth = grow(&bench);
+        is_int(ap_period_count(&growth.periods), once ? 5 : 13, once ? "marked steps" : "all steps");
+        is_int(growth.verdict, once ? AP_GROWTH_NONE : AP_GROWTH_LEAK, once ? "too few" : "a leak");
+        ap_growth_release(&growth);
+        end(&bench);
+    }
 }
 
 /* What is kept of batches that all differ has no size in common; and the first step makes what stays, as an optimizer does.
@@ -760,6 +839,8 @@ int main(void)
 {
     a_leak_with_annotations();
     a_leak_with_repetition();
+    a_line_with_two_callers_leaks();
+    steps_before_the_profiler_count();
     a_leak_of_many_sizes();
     a_cache_that_grows_is_no_leak();
     caches_of_ended_requests_leak();

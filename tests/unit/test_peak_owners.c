@@ -605,6 +605,32 @@ static void graphs_without_backward_need_not_be_held(void)
     passes_kept_for_nothing(&bench, true);
 }
 
+/* A request fails, and all that forward made goes: its own, which is no more than one forward makes; or that of several, as
+ * the training before shows. */
+static void a_failure_ends_its_forward(void)
+{
+    for (int several = 0; several < 2; several++) {
+        struct bench bench;
+        uint64_t kept[10];
+        begin(&bench);
+        uint32_t backward = stack(&bench, backward_frames), loop = stack(&bench, "/u/train.py|main");
+        history(&bench);
+        for (int i = 0; i < 2 && several; i++) {
+            uint64_t trained = alloc(&bench, 1000, stack(&bench, lines[i]));
+            give_back(&bench, alloc(&bench, 5, backward), 5, backward);
+            give_back(&bench, trained, 1000, backward);
+        }
+        for (int i = 0; i < 10; i++)
+            kept[i] = alloc(&bench, 1000, stack(&bench, lines[i % 3]));
+        wait_for(&bench, 40);
+        entry(&bench, AP_ACTION_OOM, 0, 9000, stack(&bench, lines[0]));
+        for (int i = 0; i < 10; i++)
+            give_back(&bench, kept[i], 1000, loop);
+        live(&bench, alloc(&bench, 70, loop), 70, loop);
+        is_avoidable(&bench, "unused_graphs", several ? 10000 : 0, several ? 8995 : 0);
+    }
+}
+
 /* A teacher's ten activations go at once behind the backward pass of a student; as many hidden states that are collected lie
  * between those that it takes. */
 static void graphs_that_backward_leaves_need_not_be_held(void)
@@ -1082,6 +1108,7 @@ int main(void)
     weights_are_told_by_their_sizes();
     weights_are_told_by_gradients_of_a_whole_pass();
     graphs_without_backward_need_not_be_held();
+    a_failure_ends_its_forward();
     graphs_that_backward_leaves_need_not_be_held();
     a_segment_hides_no_allocation();
     state_that_is_set_up_is_no_leak();

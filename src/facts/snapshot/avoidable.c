@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "avoidable_search.h"
 
+#include "periods.h"
 #include "snapshot_state.h"
 #include "sort.h"
 
@@ -28,7 +29,8 @@ static enum ap_status find_passes(struct ap_avoidable_search *search, struct ap_
         if (ap_search_is_forward(search, i) && !forward) {
             AP_TRY(ap_mem_reserve(search->owners->gate, (void **)&search->passes, &search->pass_capacity,
                                   (size_t)search->pass_count + 1, sizeof(*search->passes), reterr));
-            search->passes[search->pass_count++] = (struct ap_pass){ start, ap_search_end(search), AP_NO_ENTRY, 0 };
+            search->passes[search->pass_count++] =
+                (struct ap_pass){ .start = start, .use = ap_search_end(search), .done = AP_NO_ENTRY };
             forward = true;
         }
         if (ap_search_is_forward(search, i))
@@ -400,11 +402,40 @@ static uint32_t state_of_pass(const struct ap_avoidable_search *search, const st
     return pass ? (uint32_t)(pass - search->passes) : UINT32_MAX;
 }
 
-/* What one stack holds, in order of sizes. Groups of layers that join the optimizer one by one are a part of the weights. */
-static enum ap_status take_old_state(struct ap_avoidable_search *search, const struct ap_owned *list, uint32_t count,
+static int by_alloc(const void *left, const void *right)
+{
+    const struct ap_owned *a = left, *b = right;
+    AP_BY_SMALLER(a->alloc, b->alloc);
+    return 0;
+}
+
+/* State of each pass but the @last one could go as soon as the next of them makes its own. */
+static enum ap_status cut_old_state(struct ap_avoidable_search *search, struct ap_owned *list, uint32_t count, uint32_t last,
+                                    struct ap_avoidable *to, struct ap_error *reterr)
+{
+    uint32_t of = last, first = AP_NO_ENTRY, again = AP_NO_ENTRY;
+    ap_sort(list, count, sizeof(*list), by_alloc);
+    for (uint32_t i = count; i-- > 0;) {
+        uint32_t pass = state_of_pass(search, &list[i]);
+        if (pass == UINT32_MAX)
+            continue;
+        again = pass != of ? first : again;
+        of = pass;
+        first = list[i].alloc;
+        if (pass == last)
+            continue;
+        ap_avoidable_add(to, &list[i]);
+        AP_TRY(ap_search_cut(search, again, list[i].end == AP_NO_ENTRY ? ap_search_end(search) : list[i].end, list[i].bytes,
+                             reterr));
+    }
+    return AP_OK;
+}
+
+/* What one line holds, in order of sizes. Groups of layers that join the optimizer one by one are a part of the weights. */
+static enum ap_status take_old_state(struct ap_avoidable_search *search, struct ap_owned *list, uint32_t count,
                                      double weights_bytes, struct ap_avoidable *to, struct ap_error *reterr)
 {
-    uint32_t last = 0, again = UINT32_MAX;
+    uint32_t last = 0;
     double made_bytes = 0, matched_bytes = 0;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t pass = state_of_pass(search, &list[i]);
@@ -414,7 +445,6 @@ static enum ap_status take_old_state(struct ap_avoidable_search *search, const s
         uint32_t made = 0, old = 0;
         for (end = i; end < count && list[end].bytes == list[i].bytes; end++) {
             uint32_t pass = state_of_pass(search, &list[end]);
-            again = pass == last && list[end].alloc < again ? list[end].alloc : again;
             made += pass == last;
             old += pass < last;
         }
@@ -423,28 +453,47 @@ static enum ap_status take_old_state(struct ap_avoidable_search *search, const s
     }
     if (weights_bytes <= 0 || matched_bytes < STATE_MATCHED * weights_bytes || matched_bytes < STATE_MATCHED * made_bytes)
         return AP_OK;
-    for (uint32_t i = 0; i < count; i++)
-        if (state_of_pass(search, &list[i]) < last) {
-            ap_avoidable_add(to, &list[i]);
-            AP_TRY(ap_search_cut(search, again, list[i].end == AP_NO_ENTRY ? ap_search_end(search) : list[i].end,
-                                 list[i].bytes, reterr));
-        }
-    return AP_OK;
+    return cut_old_state(search, list, count, last, to, reterr);
 }
 
-static enum ap_status find_old_state(struct ap_avoidable_search *search, struct ap_avoidable *to, struct ap_error *reterr)
+/* Sorts the list: what one line holds lies behind each other. */
+static enum ap_status find_old_state_in(struct ap_avoidable_search *search, struct ap_owned *list, uint32_t count,
+                                        struct ap_avoidable *to, struct ap_error *reterr)
 {
-    const struct ap_owned *list = search->owned->list;
     double weights_bytes = 0;
-    for (uint32_t i = 0; i < search->owned->count; i++)
+    ap_sort(list, count, sizeof(*list), by_stack_size_alloc);
+    for (uint32_t i = 0; i < count; i++)
         weights_bytes += category_of(&list[i]) == AP_OWNER_PARAMETERS ? (double)list[i].bytes : 0;
-    for (uint32_t i = 0, end; i < search->owned->count; i = end) {
-        for (end = i + 1; end < search->owned->count && list[end].stack == list[i].stack;)
+    for (uint32_t i = 0, end; i < count; i = end) {
+        for (end = i + 1; end < count && list[end].stack == list[i].stack;)
             end++;
         if (list[i].stack)
             AP_TRY(take_old_state(search, &list[i], end - i, weights_bytes, to, reterr));
     }
     return AP_OK;
+}
+
+/* A warm-up and a loop may call the same step: state is told apart by the line of the user's that called for it. */
+static enum ap_status find_old_state(struct ap_avoidable_search *search, struct ap_avoidable *to, struct ap_error *reterr)
+{
+    const struct ap_snapshot *snapshot = search->owners->replay->snapshot;
+    struct ap_gate *gate = search->owners->gate;
+    struct ap_origin_groups groups;
+    struct ap_owned *list = NULL;
+    uint32_t count = search->owned->count;
+    if (!count)
+        return AP_OK;
+    ap_origin_groups_init(&groups, snapshot);
+    enum ap_status status = ap_origin_groups_by_line(&groups, snapshot, reterr);
+    AP_AND_THEN(status, AP_ALLOC(gate, list, count, reterr));
+    for (uint32_t i = 0; i < count && status == AP_OK; i++) {
+        list[i] = search->owned->list[i];
+        list[i].stack = groups.lines[list[i].stack];
+    }
+    AP_AND_THEN(status, find_old_state_in(search, list, count, to, reterr));
+    AP_FREE(gate, list, count);
+    ap_origin_groups_release(&groups);
+    return status;
 }
 
 /* --------------------------------------------------------------------------------------------- temporaries of the step */

@@ -23,6 +23,9 @@ struct ap_pass {
     uint32_t start, use; /* entries: the first; the first backward or optimizer work, or the end of the history */
     uint32_t done;       /* the last entry that allocates for its backward; AP_NO_ENTRY = none */
     uint32_t count;      /* allocations of its forward */
+    uint32_t
+        cut; /* of those at the peak, its forward's that were there when a request failed; while graphs are looked for */
+    bool outgrown; /* and they are more than a forward makes */
 };
 
 struct ap_avoidable_search {
@@ -37,6 +40,7 @@ struct ap_avoidable_search {
     uint32_t peak;                /* the entry that reaches it */
     bool keeps_graphs;            /* at the end of the history there is more of its last forwards than one of them makes */
     uint32_t *allocations_before; /* by entry, from the device's first one on; while graphs are looked for */
+    uint32_t *failures_before;    /* the same of requests that failed */
     struct ap_stay *stays;
     size_t stay_count;
 };

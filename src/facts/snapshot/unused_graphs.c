@@ -19,11 +19,20 @@ static bool is_kept(const struct ap_avoidable_search *search, uint32_t alloc, ui
     return alloc != AP_NO_ENTRY && ap_search_is_forward(search, alloc) && (end == AP_NO_ENTRY || end - alloc > MOST_SHORT);
 }
 
+/* Was there no room for something while it was alive? Then the failure may have cut its forward short, and let it go. */
+static bool sees_failure(const struct ap_avoidable_search *search, uint32_t alloc, uint32_t end)
+{
+    uint32_t offset = search->of->first_entry;
+    return search->failures_before[end - offset] > search->failures_before[alloc - offset];
+}
+
 /* Of a forward pass behind which no backward pass came before it went, or before the end of the history. */
 static bool has_no_backward(const struct ap_avoidable_search *search, uint32_t alloc, uint32_t end)
 {
     const struct ap_pass *pass = is_kept(search, alloc, end) ? ap_search_pass(search, alloc) : NULL;
-    return pass && (end == AP_NO_ENTRY ? search->keeps_graphs && pass->use == ap_search_end(search) : end < pass->use);
+    if (!pass || end == AP_NO_ENTRY)
+        return pass && search->keeps_graphs && pass->use == ap_search_end(search);
+    return end < pass->use && (pass->outgrown || !sees_failure(search, alloc, end));
 }
 
 /* The pass of a forward whose backward pass left it there, NULL = none: something else gave it back, and not in a later
@@ -63,6 +72,25 @@ static void look_for_graphs_at_end(struct ap_avoidable_search *search)
         made_bytes += ap_search_is_forward(search, i) ? (double)search->owners->replay->snapshot->actions.size_bytes[i] : 0;
     bool graph = lines >= LEAST_OF_GRAPH || (lines >= LEAST_LINES && kept_bytes >= SHARE_OF_FORWARD * made_bytes);
     search->keeps_graphs = most && graph && count > MORE_THAN_ONE_PASS * most;
+}
+
+/* What a forward made when a request of its own failed is no more than one forward makes; a validation that keeps the graph
+ * of each batch has several when it fails. */
+static void look_for_graphs_at_failures(struct ap_avoidable_search *search)
+{
+    uint32_t most = 0, end = ap_search_end(search);
+    for (uint32_t i = 0; i < search->owned->count; i++) {
+        const struct ap_owned *owned = &search->owned->list[i];
+        if (owned->end == AP_NO_ENTRY || !is_kept(search, owned->alloc, owned->end) ||
+            !sees_failure(search, owned->alloc, owned->end) || !ap_search_pass(search, owned->alloc))
+            continue;
+        search->passes[ap_search_pass(search, owned->alloc) - search->passes].cut++;
+    }
+    for (uint32_t i = search->of->starts_live; i < search->pass_count; i++) { /* the first may be cut */
+        struct ap_pass *pass = &search->passes[i];
+        pass->outgrown = most && pass->cut > MORE_THAN_ONE_PASS * most;
+        most = pass->use != end && pass->count > most ? pass->count : most;
+    }
 }
 
 /* Python frees a graph at once: a backward pass, which may be of threads without stacks, allocates between its frees. */
@@ -154,19 +182,22 @@ static enum ap_status cut_graphs(struct ap_avoidable_search *search, bool unused
 }
 
 /* The graphs of passes may overlap, so that none of them goes over its entries again. */
-static void count_allocations(struct ap_avoidable_search *search)
+static void count_entries(struct ap_avoidable_search *search)
 {
-    for (uint32_t i = 0; i < search->of->entry_count; i++)
-        search->allocations_before[i + 1] =
-            search->allocations_before[i] + ap_search_allocates(search, search->of->first_entry + i);
+    const struct ap_str *names = search->owners->replay->snapshot->actions.name + search->of->first_entry;
+    for (uint32_t i = 0; i < search->of->entry_count; i++) {
+        search->allocations_before[i + 1] = search->allocations_before[i] + (names[i].id == AP_ACTION_ALLOC);
+        search->failures_before[i + 1] = search->failures_before[i] + (names[i].id == AP_ACTION_OOM);
+    }
 }
 
 static enum ap_status find_graphs(struct ap_avoidable_search *search, struct graph *graphs, struct ap_avoidable *to,
                                   struct ap_error *reterr)
 {
     bool behind = false;
+    count_entries(search);
     look_for_graphs_at_end(search);
-    count_allocations(search);
+    look_for_graphs_at_failures(search);
     gather(search, graphs);
     for (uint32_t i = 0; i < search->owned->count; i++) {
         const struct ap_owned *owned = &search->owned->list[i];
@@ -186,7 +217,9 @@ enum ap_status ap_search_unused_graphs(struct ap_avoidable_search *search, struc
     struct graph *graphs = NULL;
     enum ap_status status = AP_ALLOC_CLEARED(gate, graphs, graph_count, reterr);
     AP_AND_THEN(status, AP_ALLOC_CLEARED(gate, search->allocations_before, entry_count, reterr));
+    AP_AND_THEN(status, AP_ALLOC_CLEARED(gate, search->failures_before, entry_count, reterr));
     AP_AND_THEN(status, find_graphs(search, graphs, to, reterr));
+    AP_FREE(gate, search->failures_before, entry_count);
     AP_FREE(gate, search->allocations_before, entry_count);
     AP_FREE(gate, graphs, graph_count);
     return status;

@@ -236,6 +236,7 @@ static void add_part(struct ap_split_part *to, const struct ap_split_part *part)
         to->class_ns[i] += part->class_ns[i];
     for (int i = 0; i < AP_IDLE_CAUSE_COUNT_; i++)
         to->cause_ns[i] += part->cause_ns[i];
+    to->recording_ns += part->recording_ns;
 }
 
 static int64_t between_steady_ns(const struct ap_steps *steps)

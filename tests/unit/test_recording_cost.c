@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * test_recording_cost.c - what recording costs a host that a device waits for. Times are in tenths of a us. */
+ * test_recording_cost.c - what of a device's waits for the host is not the program's: what recording costs, and what only
+ * some of equal steps have. Times are in tenths of a us. */
 #define TYPED_UNIT_NS 100
 #include "typed_trace.h"
 
@@ -133,8 +134,49 @@ static void a_device_that_only_recording_holds_up_bounds_the_run(void)
     end(&run);
 }
 
+/* Steps of 100 us in which the device waits for 20, but some of 300 us in which it waits for 220. @more_rows: in those. */
+static void add_steps(struct run *run, bool more_rows)
+{
+    int64_t start = 0;
+    for (int64_t i = 0; i < 6; i++) {
+        int64_t longer = i == 2 || i == 4 ? 2000 : 0;
+        (void)row(run, "1", "ProfilerStep#1", ANNOTATION, start, 1000 + longer);
+        (void)row(run, "1", "aten::mul", OPERATOR, start + 10, 80 + longer);
+        if (longer && more_rows)
+            (void)row(run, "1", "aten::item", OPERATOR, start + 20, 10);
+        call(run, "1", "cudaLaunchKernel", start + 100 + longer, 60, (ap_link_key)i + 1);
+        work_on(run, "7", "sgemm", KERNEL, start + 200 + longer, 800, (ap_link_key)i + 1);
+        start += 1000 + longer;
+    }
+}
+
+static void what_only_some_of_equal_steps_have_is_told_apart(void)
+{
+    struct run run;
+    begin(&run);
+    add_steps(&run, false);
+    analyze(&run);
+    is_int(ap_value_integer(at(&run, "verdict.host.dur_us"), 0), 520000, "all of it");
+    is_int(ap_value_integer(at(&run, "verdict.host.uneven_us"), 0), 400000, "what is more than in the second quickest step");
+    is_int(ap_value_integer(at(&run, "verdict.host.own_us"), 0), 120000, "what each step has");
+    end(&run);
+}
+
+static void steps_that_do_more_may_take_longer(void)
+{
+    struct run run;
+    begin(&run);
+    add_steps(&run, true);
+    analyze(&run);
+    is_int(ap_value_integer(at(&run, "verdict.host.uneven_us"), -1), 0, "nothing is told apart");
+    is_int(ap_value_integer(at(&run, "verdict.host.own_us"), 0), 520000, "all of it is the host's own");
+    end(&run);
+}
+
 int main(void)
 {
+    what_only_some_of_equal_steps_have_is_told_apart();
+    steps_that_do_more_may_take_longer();
     each_wait_for_the_host_is_longer_by_its_rows();
     work_that_is_queued_hides_it();
     a_wait_for_the_device_hides_what_came_before();

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "even_steps.h"
 #include "idle.h"
 #include "recurring_calls.h"
 
@@ -300,6 +301,7 @@ enum ap_status ap_split_init(struct ap_split *split, const struct ap_trace *trac
             return ap_fail_memory(gate, reterr);
     finish_parts(split, steps);
     finish_bins(bins);
+    AP_TRY(ap_find_uneven_steps(split, trace, order, steps, reterr));
     return ap_find_recurring_calls(split, trace, links, steps, reterr);
 }
 

@@ -21,6 +21,7 @@ struct ap_split_part {
     int64_t recurring_call_ns;       /* of driver calls: what each step has again, or each part of a window without steps */
     int64_t recurring_allocation_ns; /* likewise of taking memory from the driver and giving it back */
     int64_t recording_ns;            /* of what the host did by itself, and of launches, what recording cost: an estimate */
+    int64_t uneven_ns;               /* of the rest of that, what only some of the steps have that have the same rows */
 };
 
 /** Of the longest gaps in the window. */

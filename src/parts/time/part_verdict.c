@@ -196,6 +196,7 @@ struct reading {
     int64_t part_ns[BOUND_COUNT];
     int64_t recording_ns; /* of the host's parts, an estimate */
     bool by_estimate;     /* it decides the bound */
+    int64_t uneven_ns;    /* of the rest, what only some of the steps have that do the same */
 };
 
 static const char *meaning_of(const struct ap_part_context *context, const struct reading *is)
@@ -220,32 +221,35 @@ static const char *meaning_of(const struct ap_part_context *context, const struc
 }
 
 /* Where a device waits for the host, or would if the host did not record as well. */
-static void format_recording(const struct reading *is, char *to, size_t bytes)
+static void format_aside(const struct reading *is, char *to, size_t bytes)
 {
     char part[AP_VALUE_TEXT_BYTES];
     int64_t host_ns = is->part_ns[BOUND_launch] + is->part_ns[BOUND_cpu];
     bool of_host = is->bound == BOUND_launch || is->bound == BOUND_cpu;
     *to = 0;
-    if (is->recording_ns <= ap_share_of(of_host ? host_ns : known_ns(is->judged), TOLD_RATIO))
-        return;
-    format_ns(is->recording_ns, part, sizeof(part));
-    (void)snprintf(to, bytes,
-                   of_host ? "; some %s of it are the recording's own cost"
-                           : "; it waits for the host for some %s more that are the recording's own cost",
-                   part);
+    if (of_host && is->uneven_ns > host_ns / 2) {
+        format_ns(is->uneven_ns, part, sizeof(part));
+        (void)snprintf(to, bytes, "; %s of it only in some of the steps, though the host does the same in all", part);
+    } else if (is->recording_ns > ap_share_of(of_host ? host_ns : known_ns(is->judged), TOLD_RATIO)) {
+        format_ns(is->recording_ns, part, sizeof(part));
+        (void)snprintf(to, bytes,
+                       of_host ? "; some %s of it are the recording's own cost"
+                               : "; it waits for the host for some %s more that are the recording's own cost",
+                       part);
+    }
 }
 
 static void add_sentence(const struct ap_part_context *context, const struct reading *is, struct ap_model *model,
                          struct ap_value *to)
 {
-    char text[480], part[AP_VALUE_TEXT_BYTES], whole[AP_VALUE_TEXT_BYTES], unknown[160], recording[120];
+    char text[480], part[AP_VALUE_TEXT_BYTES], whole[AP_VALUE_TEXT_BYTES], unknown[160], aside[160];
     int64_t dur_ns = wait_ns(is->part_ns, is->bound), all_ns = known_ns(is->judged);
     format_ns(dur_ns, part, sizeof(part));
     format_ns(all_ns, whole, sizeof(whole));
     format_unknown(is->judged, is->bound, unknown, sizeof(unknown));
-    format_recording(is, recording, sizeof(recording));
+    format_aside(is, aside, sizeof(aside));
     (void)snprintf(text, sizeof(text), "%s: %s of %s (%.1f %%) of the %s%s%s%s", meaning_of(context, is), part, whole,
-                   100.0 * (double)dur_ns / (double)all_ns, part_name(context, is->judged, is->bound), unknown, recording,
+                   100.0 * (double)dur_ns / (double)all_ns, part_name(context, is->judged, is->bound), unknown, aside,
                    context->trace->complete ? "" : OF_A_CUT_FILE);
     ap_add_string(model, to, "sentence", text);
 }
@@ -332,15 +336,18 @@ static void add_bounds(const int64_t part_ns[BOUND_COUNT], int64_t dur_ns, struc
 
 static void add_host(struct ap_part_context *context, const struct reading *is, struct ap_model *model, struct ap_value *to)
 {
-    int64_t host_ns = is->part_ns[BOUND_launch] + is->part_ns[BOUND_cpu], own_ns = host_ns - is->recording_ns;
+    int64_t host_ns = is->part_ns[BOUND_launch] + is->part_ns[BOUND_cpu],
+            own_ns = host_ns - is->recording_ns - is->uneven_ns;
     int64_t short_ns = ap_value_integer(ap_value_at(&model->root, "gpu.short_kernels.total_dur_us"), 0);
     bool overflowed = false, is_known = knows_recording(&context->facts->split, &model->root);
     struct ap_value *host = ap_add_object(model, to, "host");
     ap_add_time(model, host, "dur_us", host_ns);
     ap_add_quotient(model, host, "judged_ratio", (double)host_ns, (double)known_ns(is->judged));
     ap_add_known_time(model, host, "recording_us", is_known, is->recording_ns);
+    ap_add_time(model, host, "uneven_us", is->uneven_ns);
     ap_add_time(model, host, "own_us", own_ns);
-    ap_add_quotient(model, host, "own_ratio", (double)own_ns, (double)(known_ns(is->judged) - is->recording_ns));
+    ap_add_quotient(model, host, "own_ratio", (double)own_ns,
+                    (double)(known_ns(is->judged) - is->recording_ns - is->uneven_ns));
     ap_add_time(model, host, "with_short_kernels_us", ap_add_sat(own_ns, short_ns > 0 ? short_ns : 0, &overflowed));
     ap_note_overflow(context, overflowed);
 }
@@ -372,6 +379,8 @@ static void add_verdict(struct ap_part_context *context, struct ap_model *model,
     int64_t host_ns = is.part_ns[BOUND_launch] + is.part_ns[BOUND_cpu];
     if (knows_recording(split, root))
         is.recording_ns = judged->recording_ns < host_ns ? judged->recording_ns : host_ns;
+    host_ns -= is.recording_ns;
+    is.uneven_ns = judged->uneven_ns < host_ns ? judged->uneven_ns : host_ns;
     const char *why = known_ns(judged) ? why_unknown(context, root) : "no row of work in the file was waited for there";
     is.bound = why ? BOUND_unknown : bound_of(&is);
     double memory_ratio = memory_bound_ratio(context);

@@ -5,7 +5,7 @@
  *
  * What a row costs depends on the machine, its load and the options. The recording tells it: what passes between the edges
  * of an operator and of the only one that it calls is mostly that. Measured as jobs on a GPU with the profiler and without,
- * see recording-slows-host in interpretation.md. */
+ * see definitions.md. */
 #include "recording_cost.h"
 
 #include "poison.h"

@@ -19,6 +19,8 @@ RUNS = ["training_step_cuda.json.gz", "training_healthy.json.gz", "sync_heavy.js
 YEARS = ["2020", "2022", "2024"]
 # What the two files themselves are.
 OF_FILE = ("cpu.path", "trace.path", "trace.bytes_read", "trace.format", "trace.program", "trace.by_pytorch")
+# What recording costs is known of PyTorch's profiler alone, and what is left without it differs then.
+OF_RECORDER = tuple("verdict.host." + name for name in ("recording_us", "own_us", "own_ratio", "with_short_kernels_us"))
 PID, TID = 4711, 4712
 
 
@@ -35,7 +37,8 @@ def flat(value, path=""):
 
 def is_of_file(path):
     """Also what is recommended to be recorded next, which the tool decides."""
-    return path in OF_FILE or path.startswith("capture") or ".missing" in path or path.endswith((".action", ".settle"))
+    return (path in OF_FILE + OF_RECORDER or path.startswith("capture") or ".missing" in path
+            or path.endswith((".action", ".settle")))
 
 
 def differing(left, right):

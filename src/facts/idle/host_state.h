@@ -18,6 +18,9 @@ const char *ap_idle_cause_name(enum ap_idle_cause cause);
 /** Its sentence in idle_cause.def. */
 const char *ap_idle_cause_meaning(enum ap_idle_cause cause);
 
+/** The host's own work, and launches: what a device waits for while neither batches nor other devices are the cause. */
+bool ap_idle_is_of_host(enum ap_idle_cause cause);
+
 struct ap_host_states {
     struct ap_gate *gate;
     uint8_t *state; /* enum ap_idle_cause by row; only of host rows that are placed in time */

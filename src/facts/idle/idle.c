@@ -12,6 +12,7 @@
 #include "idle.h"
 
 #include "gap_names.h"
+#include "recording_cost.h"
 #include "sort.h"
 
 #include "poison.h"
@@ -58,6 +59,7 @@ struct judged {
     int64_t sync_end_ns;          /* until here the time is due to the wait that was open when the gap began */
     bool at_edge;                 /* hardly any work ran before: its wait in the queue may be one for work of before */
     struct credited credited;     /* of it, and not yet added */
+    int64_t host_ns;              /* of it, what the host did by itself, and launches */
 };
 
 struct attribution {
@@ -72,6 +74,7 @@ struct attribution {
     struct pieces for_any;      /* what the main thread recorded nothing about either */
     struct waits waits;         /* that may be what those are due to */
     struct ap_step_cursor step; /* where the last credit went */
+    struct ap_recording_cost cost;
 };
 
 /* How the device was fed at the end of a gap. */
@@ -117,13 +120,20 @@ static void keep_piece(const struct attribution *a, enum ap_idle_cause cause, in
         pieces->list[pieces->count++] = (struct ap_idle_piece){ start_ns, end_ns, row, (uint8_t)cause, host };
 }
 
+/* Where a part sums up what a gap is due to, and at RECORDING what of it is the recording's own. */
+#define RECORDING AP_IDLE_CAUSE_COUNT_
+static int64_t *sum_of(struct ap_split_part *part, enum ap_idle_cause cause)
+{
+    return cause == RECORDING ? &part->recording_ns : &part->cause_ns[cause];
+}
+
 static void credit_steps(struct attribution *a, enum ap_idle_cause cause, int64_t start_ns, int64_t end_ns)
 {
     const struct ap_steps *steps = a->input->steps;
     for (size_t i = ap_step_cursor_after(&a->step, start_ns); i < steps->count && steps->steps[i].start_ns < end_ns; i++) {
         int64_t from_ns = steps->steps[i].start_ns > start_ns ? steps->steps[i].start_ns : start_ns;
         int64_t to_ns = steps->steps[i].end_ns < end_ns ? steps->steps[i].end_ns : end_ns;
-        a->split->steps[i].cause_ns[cause] += to_ns > from_ns ? to_ns - from_ns : 0;
+        *sum_of(&a->split->steps[i], cause) += to_ns > from_ns ? to_ns - from_ns : 0;
     }
 }
 
@@ -142,6 +152,8 @@ static void add_credited(struct attribution *a)
     credit_steps(a, cause, start_ns, end_ns);
     if (a->now.detail)
         a->now.detail->cause_ns[cause] += end_ns - start_ns;
+    if (ap_idle_is_of_host(cause))
+        a->now.host_ns += end_ns - start_ns;
 }
 
 static void credit(struct attribution *a, enum ap_idle_cause cause, int64_t start_ns, int64_t end_ns, uint32_t row)
@@ -328,6 +340,18 @@ static enum ap_status ask_all(struct attribution *a, uint32_t track, struct ap_e
     return AP_OK;
 }
 
+/* What of the gap would have been spared without the recording. */
+static void credit_recording(struct attribution *a, const struct feeding *feeding)
+{
+    const struct ap_gap *gap = &a->now.gap;
+    ap_recording_cost_sum(&a->cost, feeding->track, a->input->main_track, feeding->host_end_ns);
+    int64_t saved_ns = ap_recording_cost_take(&a->cost, gap->end_ns - gap->start_ns);
+    saved_ns = saved_ns < a->now.host_ns ? saved_ns : a->now.host_ns;
+    if (ap_gap_in_window(a->split, gap))
+        a->split->window.recording_ns += saved_ns;
+    credit_steps(a, RECORDING, gap->end_ns - saved_ns, gap->end_ns);
+}
+
 /* Before gaps at the edge hardly any work ran. The union of all classes is the last one: differences are taken later. */
 static enum ap_status judge_gaps(struct attribution *a, struct ap_gap_walk *walk, const struct ap_long_gap *longest,
                                  struct ap_error *reterr)
@@ -350,6 +374,8 @@ static enum ap_status judge_gaps(struct attribution *a, struct ap_gap_walk *walk
         if (feeding.host_end_ns > gap.start_ns)
             AP_TRY(ask_all(a, feeding.track, reterr));
         add_credited(a);
+        if (feeding.host_end_ns > gap.start_ns)
+            credit_recording(a, &feeding);
     }
     return AP_OK;
 }
@@ -376,8 +402,11 @@ static enum ap_status attribute(struct attribution *a, struct ap_gap_walk *walk,
     const struct ap_row_order *order = a->input->order;
     AP_TRY(ap_host_states_init(&a->states, a->trace, order, a->input->tree, a->split->gate, reterr));
     AP_TRY(AP_ALLOC(a->split->gate, a->threads, order->track_count, reterr));
-    for (size_t track = 0; track < order->track_count; track++)
+    AP_TRY(AP_ALLOC(a->split->gate, a->cost.next, order->track_count, reterr));
+    for (size_t track = 0; track < order->track_count; track++) {
         a->threads[track] = (struct asked){ (uint32_t)order->track_start[track], AP_NO_ROW };
+        a->cost.next[track] = order->track_start[track];
+    }
     AP_TRY(judge_gaps(a, walk, longest, reterr));
     name_data_waits(a);
     return AP_OK;
@@ -391,8 +420,11 @@ enum ap_status ap_idle_attribute(struct ap_split *split, const struct ap_idle_in
         .input = input,
         .trace = input->trace,
         .names = { .gate = split->gate, .trace = input->trace, .tree = input->tree, .map = { .gate = split->gate } },
-        .step = { input->steps, 0 }
+        .step = { input->steps, 0 },
+        .cost = { input->trace, input->order, &a.states, ap_recording_edge_ns(input->trace, input->order),
+                  .until_ns = walk.busy_to_ns }
     };
+    split->knows_recording = a.cost.edge_ns > 0;
     if (!input->order->track_count)
         return AP_OK;
     enum ap_status status = attribute(&a, &walk, longest, reterr);
@@ -401,6 +433,7 @@ enum ap_status ap_idle_attribute(struct ap_split *split, const struct ap_idle_in
     ap_gap_names_release(&a.names);
     ap_host_states_release(&a.states);
     AP_FREE(split->gate, a.threads, input->order->track_count);
+    AP_FREE(split->gate, a.cost.next, input->order->track_count);
     AP_FREE(split->gate, a.for_main.list, a.for_main.capacity);
     AP_FREE(split->gate, a.for_any.list, a.for_any.capacity);
     AP_FREE(split->gate, a.waits.rows, a.waits.capacity);

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "even_steps.h"
 #include "idle.h"
 #include "recurring_calls.h"
 
@@ -236,6 +237,7 @@ static void add_part(struct ap_split_part *to, const struct ap_split_part *part)
         to->class_ns[i] += part->class_ns[i];
     for (int i = 0; i < AP_IDLE_CAUSE_COUNT_; i++)
         to->cause_ns[i] += part->cause_ns[i];
+    to->recording_ns += part->recording_ns;
 }
 
 static int64_t between_steady_ns(const struct ap_steps *steps)
@@ -299,6 +301,7 @@ enum ap_status ap_split_init(struct ap_split *split, const struct ap_trace *trac
             return ap_fail_memory(gate, reterr);
     finish_parts(split, steps);
     finish_bins(bins);
+    AP_TRY(ap_find_uneven_steps(split, trace, order, steps, reterr));
     return ap_find_recurring_calls(split, trace, links, steps, reterr);
 }
 

@@ -20,6 +20,8 @@ struct ap_split_part {
     int64_t cause_ns[AP_IDLE_CAUSE_COUNT_]; /* sum to dur_ns less the classes */
     int64_t recurring_call_ns;       /* of driver calls: what each step has again, or each part of a window without steps */
     int64_t recurring_allocation_ns; /* likewise of taking memory from the driver and giving it back */
+    int64_t recording_ns;            /* of what the host did by itself, and of launches, what recording cost: an estimate */
+    int64_t uneven_ns;               /* of the rest of that, what only some of the steps have that have the same rows */
 };
 
 /** Of the longest gaps in the window. */
@@ -59,6 +61,7 @@ struct ap_idle_pieces {
 struct ap_split {
     struct ap_gate *gate;
     bool has_gpu;
+    bool knows_recording;     /* the rows tell what recording costs, if it was PyTorch's profiler */
     int64_t start_ns, end_ns; /* of the window: first start to last end of GPU rows, else of all rows */
     struct ap_split_part window;
     struct ap_split_part *steps; /* one for each of ap_steps */

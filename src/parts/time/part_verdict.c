@@ -2,6 +2,7 @@
  * part_verdict.c - which resource bounds the run, in the field's words, with the numbers that carry it; and the four
  * classic symptoms as named checks. */
 #include <stdio.h>
+#include <string.h>
 
 #include "part.h"
 #include "value_text.h"
@@ -34,6 +35,7 @@ static const struct {
 #define SHORT_WINDOW 100       /* a part of the recording of which the devices' window may lack, to be called by its name */
 #define UNPLACED_RATIO 0.05    /* of the rows of devices: their times could not be read */
 #define LOW_GPU_RATIO 0.5      /* a busy host counts as a symptom below this utilization */
+#define TOLD_RATIO 0.1         /* of the time that devices wait for the host is the recording's own */
 
 /* Driver calls that come again in each step are the host's time, as Python is, and no start-up; memory that is taken and
  * given back in each step, for which the device is waited for, neither. */
@@ -85,6 +87,12 @@ static enum bound largest_wait(const int64_t *part_ns)
 static int64_t wait_ns(const int64_t *part_ns, enum bound bound)
 {
     return bound == BOUND_launch || bound == BOUND_cpu ? part_ns[BOUND_launch] + part_ns[BOUND_cpu] : part_ns[bound];
+}
+
+/* What recording costs a host that devices wait for; what other recorders cost is not known. */
+static bool knows_recording(const struct ap_split *split, const struct ap_value *root)
+{
+    return split->has_gpu && split->knows_recording && ap_value_integer(ap_value_at(root, "trace.by_pytorch"), 0);
 }
 
 static enum bound choose_bound(const int64_t *part_ns, int64_t dur_ns)
@@ -180,31 +188,69 @@ static const char *part_name(const struct ap_part_context *context, const struct
                : "recorded window";
 }
 
-static void add_sentence(const struct ap_part_context *context, const struct ap_split_part *judged, enum bound bound,
-                         bool memory_bound, const int64_t *part_ns, struct ap_model *model, struct ap_value *to)
+/* What the verdict is made of. */
+struct reading {
+    const struct ap_split_part *judged;
+    enum bound bound;
+    bool memory_bound;
+    int64_t part_ns[BOUND_COUNT];
+    int64_t recording_ns; /* of the host's parts, an estimate */
+    bool by_estimate;     /* it decides the bound */
+    int64_t uneven_ns;    /* of the rest, what only some of the steps have that do the same */
+};
+
+static const char *meaning_of(const struct ap_part_context *context, const struct reading *is)
 {
-    const struct ap_split *split = &context->facts->split;
-    bool cut = !context->trace->complete;
-    char text[480], part[AP_VALUE_TEXT_BYTES], whole[AP_VALUE_TEXT_BYTES], unknown[160];
-    format_ns(wait_ns(part_ns, bound), part, sizeof(part));
-    format_ns(known_ns(judged), whole, sizeof(whole));
-    format_unknown(judged, bound, unknown, sizeof(unknown));
-    const char *meaning = bounds[bound].meaning;
-    if (bound == BOUND_gpu && (double)part_ns[bound] < GPU_BOUND_RATIO * (double)known_ns(judged))
-        meaning = "the device computes for most of the time";
-    if (bound == BOUND_communication && judged->class_ns[AP_SPLIT_communication] == part_ns[bound])
-        meaning = "collectives run while nothing computes";
-    if (bound == BOUND_synchronization && judged->recurring_allocation_ns > part_ns[bound] / 2)
-        meaning = "the device has nothing to do while the host takes memory from the driver or gives it back";
-    if (bound == BOUND_gpu && memory_bound)
-        meaning = "the device computes nearly all of the time, mostly in kernels that move memory";
-    if (!split->has_gpu && bound == BOUND_cpu)
-        meaning = traces_frames(context->trace) ? "the time goes into host code"
-                  : cut                         ? "the time goes into host code; no GPU work stands before the cut"
-                                                : "the time goes into host code; no GPU work was recorded";
-    (void)snprintf(text, sizeof(text), "%s: %s of %s (%.1f %%) of the %s%s%s", meaning, part, whole,
-                   100.0 * (double)wait_ns(part_ns, bound) / (double)known_ns(judged), part_name(context, judged, bound),
-                   unknown, cut ? OF_A_CUT_FILE : "");
+    const struct ap_split_part *judged = is->judged;
+    int64_t bound_ns = is->part_ns[is->bound];
+    if (is->bound == BOUND_gpu && (double)bound_ns < GPU_BOUND_RATIO * (double)known_ns(judged))
+        return is->recording_ns > ap_share_of(known_ns(judged), SEEN_RATIO)
+                   ? "the device computes for most of the time that recording leaves"
+                   : "the device computes for most of the time";
+    if (is->bound == BOUND_gpu && is->memory_bound)
+        return "the device computes nearly all of the time, mostly in kernels that move memory";
+    if (is->bound == BOUND_communication && judged->class_ns[AP_SPLIT_communication] == bound_ns)
+        return "collectives run while nothing computes";
+    if (is->bound == BOUND_synchronization && judged->recurring_allocation_ns > bound_ns / 2)
+        return "the device has nothing to do while the host takes memory from the driver or gives it back";
+    if (!context->facts->split.has_gpu && is->bound == BOUND_cpu)
+        return traces_frames(context->trace) ? "the time goes into host code"
+               : context->trace->complete    ? "the time goes into host code; no GPU work was recorded"
+                                             : "the time goes into host code; no GPU work stands before the cut";
+    return bounds[is->bound].meaning;
+}
+
+/* Where a device waits for the host, or would if the host did not record as well. */
+static void format_aside(const struct reading *is, char *to, size_t bytes)
+{
+    char part[AP_VALUE_TEXT_BYTES];
+    int64_t host_ns = is->part_ns[BOUND_launch] + is->part_ns[BOUND_cpu];
+    bool of_host = is->bound == BOUND_launch || is->bound == BOUND_cpu;
+    *to = 0;
+    if (of_host && is->uneven_ns > host_ns / 2) {
+        format_ns(is->uneven_ns, part, sizeof(part));
+        (void)snprintf(to, bytes, "; %s of it only in some of the steps, though the host does the same in all", part);
+    } else if (is->recording_ns > ap_share_of(of_host ? host_ns : known_ns(is->judged), TOLD_RATIO)) {
+        format_ns(is->recording_ns, part, sizeof(part));
+        (void)snprintf(to, bytes,
+                       of_host ? "; some %s of it are the recording's own cost"
+                               : "; it waits for the host for some %s more that are the recording's own cost",
+                       part);
+    }
+}
+
+static void add_sentence(const struct ap_part_context *context, const struct reading *is, struct ap_model *model,
+                         struct ap_value *to)
+{
+    char text[480], part[AP_VALUE_TEXT_BYTES], whole[AP_VALUE_TEXT_BYTES], unknown[160], aside[160];
+    int64_t dur_ns = wait_ns(is->part_ns, is->bound), all_ns = known_ns(is->judged);
+    format_ns(dur_ns, part, sizeof(part));
+    format_ns(all_ns, whole, sizeof(whole));
+    format_unknown(is->judged, is->bound, unknown, sizeof(unknown));
+    format_aside(is, aside, sizeof(aside));
+    (void)snprintf(text, sizeof(text), "%s: %s of %s (%.1f %%) of the %s%s%s%s", meaning_of(context, is), part, whole,
+                   100.0 * (double)dur_ns / (double)all_ns, part_name(context, is->judged, is->bound), unknown, aside,
+                   context->trace->complete ? "" : OF_A_CUT_FILE);
     ap_add_string(model, to, "sentence", text);
 }
 
@@ -288,40 +334,73 @@ static void add_bounds(const int64_t part_ns[BOUND_COUNT], int64_t dur_ns, struc
     }
 }
 
+static void add_host(struct ap_part_context *context, const struct reading *is, struct ap_model *model, struct ap_value *to)
+{
+    int64_t host_ns = is->part_ns[BOUND_launch] + is->part_ns[BOUND_cpu],
+            own_ns = host_ns - is->recording_ns - is->uneven_ns;
+    int64_t short_ns = ap_value_integer(ap_value_at(&model->root, "gpu.short_kernels.total_dur_us"), 0);
+    bool overflowed = false, is_known = knows_recording(&context->facts->split, &model->root);
+    struct ap_value *host = ap_add_object(model, to, "host");
+    ap_add_time(model, host, "dur_us", host_ns);
+    ap_add_quotient(model, host, "judged_ratio", (double)host_ns, (double)known_ns(is->judged));
+    ap_add_known_time(model, host, "recording_us", is_known, is->recording_ns);
+    ap_add_time(model, host, "uneven_us", is->uneven_ns);
+    ap_add_time(model, host, "own_us", own_ns);
+    ap_add_quotient(model, host, "own_ratio", (double)own_ns,
+                    (double)(known_ns(is->judged) - is->recording_ns - is->uneven_ns));
+    ap_add_time(model, host, "with_short_kernels_us", ap_add_sat(own_ns, short_ns > 0 ? short_ns : 0, &overflowed));
+    ap_note_overflow(context, overflowed);
+}
+
+/* Is it the host only because it records? Then what is next after it bounds the run, if it is known what that is. */
+static enum bound bound_of(struct reading *is)
+{
+    int64_t own_ns[BOUND_COUNT], known = known_ns(is->judged);
+    enum bound bound = choose_bound(is->part_ns, known);
+    if ((bound == BOUND_cpu || bound == BOUND_launch) && is->recording_ns) {
+        memcpy(own_ns, is->part_ns, sizeof(own_ns));
+        int64_t of_cpu_ns = own_ns[BOUND_cpu] < is->recording_ns ? own_ns[BOUND_cpu] : is->recording_ns;
+        own_ns[BOUND_cpu] -= of_cpu_ns;
+        own_ns[BOUND_launch] -= is->recording_ns - of_cpu_ns;
+        enum bound own = choose_bound(own_ns, known - is->recording_ns);
+        is->by_estimate = own != BOUND_queue && own != BOUND_launch && own != BOUND_cpu;
+        return is->by_estimate ? own : bound;
+    }
+    return bound == BOUND_queue ? choose_seen(is->part_ns, known) : bound;
+}
+
 static void add_verdict(struct ap_part_context *context, struct ap_model *model, struct ap_value *root)
 {
     const struct ap_split *split = &context->facts->split;
     const struct ap_split_part *judged = ap_split_judged(split);
-    int64_t part_ns[BOUND_COUNT];
-    sum_parts(judged, split->has_gpu, part_ns);
-    move_trains(root, part_ns);
+    struct reading is = { .judged = judged };
+    sum_parts(judged, split->has_gpu, is.part_ns);
+    move_trains(root, is.part_ns);
+    int64_t host_ns = is.part_ns[BOUND_launch] + is.part_ns[BOUND_cpu];
+    if (knows_recording(split, root))
+        is.recording_ns = judged->recording_ns < host_ns ? judged->recording_ns : host_ns;
+    host_ns -= is.recording_ns;
+    is.uneven_ns = judged->uneven_ns < host_ns ? judged->uneven_ns : host_ns;
     const char *why = known_ns(judged) ? why_unknown(context, root) : "no row of work in the file was waited for there";
-    enum bound bound = why ? BOUND_unknown : choose_bound(part_ns, known_ns(judged));
-    if (bound == BOUND_queue)
-        bound = choose_seen(part_ns, known_ns(judged));
+    is.bound = why ? BOUND_unknown : bound_of(&is);
     double memory_ratio = memory_bound_ratio(context);
-    bool memory_bound = bound == BOUND_gpu && memory_ratio > MEMORY_BOUND_RATIO;
+    is.memory_bound = is.bound == BOUND_gpu && memory_ratio > MEMORY_BOUND_RATIO;
+    int64_t bound_ns = wait_ns(is.part_ns, is.bound);
     struct ap_value *to = ap_add_object(model, root, "verdict");
-    ap_add_string(model, to, "bound", memory_bound ? "memory-bandwidth-bound" : bounds[bound].name);
+    ap_add_string(model, to, "bound", is.memory_bound ? "memory-bandwidth-bound" : bounds[is.bound].name);
     if (why)
         add_unknown_sentence(why, model, to);
     else
-        add_sentence(context, judged, bound, memory_bound, part_ns, model, to);
-    ap_add_time(model, to, "dur_us", wait_ns(part_ns, bound));
+        add_sentence(context, &is, model, to);
+    ap_add_time(model, to, "dur_us", bound_ns);
     ap_add_time(model, to, "known_us", known_ns(judged));
-    ap_add_quotient(model, to, "judged_ratio", (double)wait_ns(part_ns, bound), (double)known_ns(judged));
-    ap_add_string(model, to, "confidence",
-                  memory_bound ? "medium" : confidence_of(context, judged, bound, wait_ns(part_ns, bound)));
+    ap_add_quotient(model, to, "judged_ratio", (double)bound_ns, (double)known_ns(judged));
+    const char *confidence = confidence_of(context, judged, is.bound, bound_ns);
+    bool is_estimate = is.memory_bound || (is.by_estimate && strcmp(confidence, "high") == 0);
+    ap_add_string(model, to, "confidence", is_estimate ? "medium" : confidence);
     ap_add_known_ratio(model, to, "memory_bound_family_ratio", memory_ratio >= 0, memory_ratio);
-    int64_t host_ns = part_ns[BOUND_launch] + part_ns[BOUND_cpu];
-    struct ap_value *host = ap_add_object(model, to, "host");
-    ap_add_time(model, host, "dur_us", host_ns);
-    ap_add_quotient(model, host, "judged_ratio", (double)host_ns, (double)known_ns(judged));
-    bool overflowed = false;
-    int64_t short_ns = ap_value_integer(ap_value_at(&model->root, "gpu.short_kernels.total_dur_us"), 0);
-    ap_add_time(model, host, "with_short_kernels_us", ap_add_sat(host_ns, short_ns > 0 ? short_ns : 0, &overflowed));
-    ap_note_overflow(context, overflowed);
-    add_bounds(part_ns, judged->dur_ns, model, ap_add_object(model, to, "parts"));
+    add_host(context, &is, model, to);
+    add_bounds(is.part_ns, judged->dur_ns, model, ap_add_object(model, to, "parts"));
 }
 
 /* ---- symptoms ---- */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * habits.h - what a program does in its loop though another way of writing would save it, each with what it takes and could
- * save at most: the table of habits.def. Times are of the threads that do the work: host rows only. */
+ * save at most: the table of habits.def. Times are of the threads that do the work: host rows, but where devices are
+ * named. */
 #ifndef AP_HABITS_H
 #define AP_HABITS_H
 
@@ -29,6 +30,9 @@ struct ap_habit {
     uint32_t signature;             /* of trace->signatures: shapes of the longest one; 0 = not told */
     bool has_time;                  /* it is known where all of it lies */
     struct ap_stretches time;
+    bool has_device;                    /* the next two are known */
+    int64_t device_ns, device_saves_ns; /* what was launched in it, and how long devices stood still meanwhile; of it, what
+                                         * would not be needed */
 };
 
 struct ap_habits {
@@ -70,5 +74,11 @@ AP_MUST_CHECK enum ap_status ap_habits_of_interpreter(struct ap_habits *habits, 
                                                       struct ap_error *reterr);
 /** By shapes and types: 64-bit floats, embedding tables, one-hot matrices, growing concatenations. */
 void ap_habits_of_shapes(struct ap_habits *habits, const struct ap_facts *facts, const struct ap_host_work *work);
+
+/** By shapes too: gradients of what a mask took. */
+void ap_habits_of_masks(struct ap_habits *habits, const struct ap_facts *facts, const struct ap_host_work *work);
+/** Behind all of them: what each takes of devices. */
+AP_MUST_CHECK enum ap_status ap_habits_of_devices(struct ap_habits *habits, const struct ap_facts *facts,
+                                                  struct ap_error *reterr);
 
 #endif

@@ -44,9 +44,11 @@ static void add_habit(struct ap_part_context *context, const struct ap_habits *h
     ap_add_count(model, row, "count", (int64_t)habit->count);
     ap_add_number_per(model, row, "per_step", (double)habit->step_count, (double)habits->per_step.count);
     ap_add_time(model, row, "total_us", habit->total_ns);
-    bool is_known =
-        id != AP_HABIT_optimizer_step || !context->facts->links.count; /* the GPU may need longer than the host */
-    ap_add_known_time(model, row, "saves_us", is_known, habit->saves_ns);
+    bool has_devices = context->facts->links.count > 0;
+    bool is_known = has_devices && (habit->has_device || !habit->count);
+    ap_add_known_time(model, row, "saves_us", !has_devices, habit->saves_ns);
+    ap_add_known_time(model, row, "device_us", is_known, habit->device_ns);
+    ap_add_known_time(model, row, "device_saves_us", is_known, habit->device_saves_ns);
     ap_add_quotient(model, row, "window_share_ratio", (double)habit->total_ns,
                     context->facts->window_ns > 0 ? (double)context->facts->window_ns : 0);
     ap_add_name(context->trace, model, row, "line", habit->line);

@@ -8,6 +8,9 @@
 
 #include "poison.h"
 
+#define PART_OF_CAUSES (1.0 / 6) /* of that weight, from which on a cause stands before it */
+#define BEHIND_CAUSE 0.999       /* of the cause's weight: next behind it */
+
 /* ---- judging ---- */
 
 /* The families of rules that are about something else than a trace or a snapshot: the key that has to be there. */
@@ -176,12 +179,39 @@ static int by_rank(const void *left, const void *right)
     return ap_text_compare(a->rule->id, b->rule->id);
 }
 
+/* That the host is waited for is the sum of all that it does. */
+static bool is_of_host(const struct ap_rule *rule)
+{
+    return rule->rank_by_count && strncmp(rule->rank_by[0]->path, "verdict.host.", 13) == 0;
+}
+
+/* Of that a cause that is named and weighs a good part of it comes first: it tells what to change. */
+static void put_behind_causes(struct ap_judge *judge)
+{
+    for (size_t i = 0; i < judge->fired_count; i++) {
+        struct ap_fired *symptom = &judge->fired[i];
+        double largest = symptom->weight * PART_OF_CAUSES;
+        bool has_cause = false;
+        for (size_t j = 0; j < judge->fired_count && !symptom->hidden && is_of_host(symptom->rule); j++) {
+            const struct ap_fired *cause = &judge->fired[j];
+            if (cause->hidden || cause->severity < AP_SEVERITY_medium || !is_about_time(cause) || !cause->has_saving ||
+                cause->weight < largest || !is_suppressed_by(symptom, cause))
+                continue;
+            largest = cause->weight;
+            has_cause = true;
+        }
+        if (has_cause && largest <= symptom->weight)
+            symptom->weight = largest * BEHIND_CAUSE;
+    }
+}
+
 static enum ap_status rank(struct ap_judge *judge)
 {
     ap_sort(judge->fired, judge->fired_count, sizeof(*judge->fired), by_rank);
     for (size_t i = 0; i < judge->fired_count; i++)
         if (!judge->fired[i].hidden && ap_rule_is_wanted(judge->fired[i].rule, judge->options))
             AP_TRY(ap_fired_weigh_by_gain(judge, &judge->fired[i]));
+    put_behind_causes(judge);
     ap_sort(judge->fired, judge->fired_count, sizeof(*judge->fired), by_rank);
     return AP_OK;
 }

@@ -20,6 +20,69 @@ static void nodes_that_run_again_are_told(void)
     end(&run);
 }
 
+static void what_habits_take_of_devices_is_told(void)
+{
+    struct run run;
+    begin(&run);
+    node(&run, 0, 20, 20);
+    call(&run, "1", "cudaLaunchKernel", 5, 5, 1);
+    node(&run, 100, 20, 20); /* once more */
+    call(&run, "1", "cudaLaunchKernel", 105, 5, 2);
+    op(&run, "aten::add", 130, 20, 0);
+    call(&run, "1", "cudaLaunchKernel", 135, 5, 3);
+    work_on(&run, "7", "first", KERNEL, 10, 95, 1);
+    work_on(&run, "7", "again", KERNEL, 112, 40, 2);
+    work_on(&run, "7", "other", KERNEL, 152, 30, 3);
+    analyze(&run);
+    is_int(habit(&run, "node_again", "device_us"), 40 + 7,
+           "what it launched, and how long the device stood still meanwhile");
+    is_int(habit(&run, "node_again", "device_saves_us"), 47, "all of it could go");
+    ok(ap_value_at(&run.model.root, "habits.node_again.saves_us")->type == AP_VALUE_NULL, "the host's time tells less");
+    is_int(habit(&run, "recompute", "device_us"), 0, "what is not there takes nothing");
+    end(&run);
+}
+
+static void checks_of_arguments_are_told(void)
+{
+    struct run run;
+    begin(&run);
+    op(&run, "aten::exp", 0, 10, 0);
+    op(&run, "aten::gt", 20, 10, 0);
+    op(&run, "aten::_is_all_true", 35, 10, 0);
+    op(&run, "aten::is_nonzero", 50, 20, 0);
+    op(&run, "aten::_is_all_true", 100, 10, 0); /* nobody reads it */
+    op(&run, "aten::mul", 120, 10, 0);
+    analyze(&run);
+    is_int(habit(&run, "argument_check", "count"), 1, "a comparison whose answer is read");
+    is_int(habit(&run, "argument_check", "total_us"), 50 + 10 + 30,
+           "from the comparison to the answer, with Python around it");
+    end(&run);
+}
+
+/* @taken: elements of a tensor of 256 rows, of which the gradient is added back. */
+static void mask(struct run *run, const char *taken)
+{
+    char dims[80];
+    (void)snprintf(dims, sizeof(dims), "[[256,256],[],[%s],[],[]]", taken);
+    begin(run);
+    op_with(run, "aten::_index_put_impl_", 0, 30, 0, dims, "[\"float\",\"\",\"float\",\"Scalar\",\"Scalar\"]");
+    call(run, "1", "cudaLaunchKernel", 5, 5, 1);
+    work_on(run, "7", "indexing_backward", KERNEL, 10, 400, 1);
+    analyze(run);
+}
+
+static void gradients_of_what_a_mask_took_are_told(void)
+{
+    struct run run;
+    mask(&run, "65280");
+    is_int(habit(&run, "mask_gradient", "count"), 1, "all but a diagonal");
+    is_int(habit(&run, "mask_gradient", "device_us"), 400, "the device's work");
+    end(&run);
+    mask(&run, "300");
+    is_int(habit(&run, "mask_gradient", "count"), 0, "a few are taken as they should be");
+    end(&run);
+}
+
 static void cosines_of_all_pairs_are_told(void)
 {
     static const char types[] = "[\"float\",\"float\",\"Scalar\",\"Scalar\"]";
@@ -305,7 +368,7 @@ static void gpu_work_of_habits_is_told(void)
     }
     analyze(&run);
     is_int(habit(&run, "recompute", "saves_us"), 2 * 40, "the host's part");
-    is_int(habit(&run, "recompute", "device_us"), 2 * 300, "what was launched in it, not behind it");
+    is_int(habit(&run, "recompute", "work_us"), 2 * 300, "what was launched in it, not behind it");
     is_int(habit(&run, "recompute", "gain_us"), 2 * 300, "of which all could go");
     ok(ratio(&run, "habits.recompute.cost_ratio") == 0.75, "of all that the device did");
     end(&run);
@@ -314,8 +377,40 @@ static void gpu_work_of_habits_is_told(void)
     op(&run, "aten::layer_norm", 20, 20, 7);
     call(&run, "1", "cudaLaunchKernel", 30, 5, 1);
     analyze(&run);
-    ok(is_null(&run, "habits.recompute.device_us"), "no row of a device was recorded");
+    ok(is_null(&run, "habits.recompute.work_us"), "no row of a device was recorded");
     is_int(habit(&run, "recompute", "gain_us"), 40, "as on the host");
+    end(&run);
+}
+
+/* Adapters on a layer that is not frozen: the optimizer's list is so long that it has no sizes. On another thread than the
+ * forward pass nothing but nodes runs. @adds: to the gradients of the adapters, too. */
+static void adapters(struct run *run, bool adds)
+{
+    begin(run);
+    for (int step = 1; step <= 3; step++) {
+        int64_t start_us = 1000 * step;
+        op(run, "aten::linear", start_us, 20, 0);
+        node(run, start_us + 100, 50, (uint32_t)(10 * step + 2));
+        op(run, "aten::mm", start_us + 105, 20, 0);
+        op(run, "aten::mm", start_us + 126, 20, 0);
+        gradient(run, start_us + 150, "[[64,64]]", true);
+        node(run, start_us + 200, 20, (uint32_t)(10 * step + 1));
+        gradient(run, start_us + 220, "[[64,8]]", adds);
+        row(run, "1", "Optimizer.step#AdamW.step", ANNOTATION, start_us + 300, 100);
+        op_with(run, "aten::_fused_adamw_", start_us + 310, 50, 0, "[[],[]]", "[\"TensorList\",\"TensorList\"]");
+    }
+    analyze(run);
+}
+
+static void a_base_that_is_not_frozen_is_told(void)
+{
+    struct run run;
+    adapters(&run, false);
+    is_int(habit(&run, "unneeded_gradient", "count"), 3, "gradients that nothing clears beside some that are");
+    is_int(habit(&run, "unneeded_gradient", "saves_us"), 3 * (20 + 8), "the product of the weight, and accumulating it");
+    end(&run);
+    adapters(&run, true);
+    is_int(habit(&run, "unneeded_gradient", "count"), 0, "where none is cleared, each may be of use");
     end(&run);
 }
 
@@ -323,6 +418,9 @@ int main(void)
 {
     gpu_work_of_habits_is_told();
     nodes_that_run_again_are_told();
+    what_habits_take_of_devices_is_told();
+    checks_of_arguments_are_told();
+    gradients_of_what_a_mask_took_are_told();
     cosines_of_all_pairs_are_told();
     a_resize_of_what_a_resize_makes_goes_with_it();
     elements_that_nobody_uses_are_told();
@@ -334,5 +432,6 @@ int main(void)
     experts_that_run_on_all_tokens_are_told();
     metrics_of_all_results_are_told();
     a_reference_with_gradients_is_told();
+    a_base_that_is_not_frozen_is_told();
     return done();
 }

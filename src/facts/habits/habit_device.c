@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * What habits cost on devices: the GPU work that was launched while the host was in them. */
+ * What habits take of devices: the work that was launched in their time, and how long all devices stood still meanwhile. */
+#include "device_gaps.h"
 #include "habits.h"
 #include "sort.h"
 
@@ -52,29 +53,67 @@ static double share_that_goes(const struct ap_habits *habits, const struct ap_ha
     return share < 1 ? share : 1;
 }
 
-static void add_device_time(struct ap_habits *habits, struct ap_habit *habit, const struct launch *launches, size_t count)
+static bool has_known_time(const struct ap_habit *habit)
 {
-    (void)ap_stretches_length_ns(&habit->time); /* puts them in order: each launch counts once */
+    return habit->has_time && habit->time.count && !habit->time.unknown && !habit->time.failed;
+}
+
+static void add_work(struct ap_habits *habits, struct ap_habit *habit, const struct launch *launches, size_t count)
+{
     for (size_t i = 0; i < habit->time.count; i++) {
         const struct ap_stretch *stretch = &habit->time.list[i];
         int64_t work_ns = work_before(launches, count, stretch->end_ns) - work_before(launches, count, stretch->start_ns);
-        habit->device_ns = ap_add_sat(habit->device_ns, work_ns, &habits->overflowed);
+        habit->work_ns = ap_add_sat(habit->work_ns, work_ns, &habits->overflowed);
     }
-    habit->has_device = !habit->time.unknown;
-    habit->device_saves_ns = ap_share_of(habit->device_ns, share_that_goes(habits, habit));
+    habit->work_saves_ns = ap_share_of(habit->work_ns, share_that_goes(habits, habit));
 }
 
-enum ap_status ap_habits_on_devices(struct ap_habits *habits, const struct ap_facts *facts, struct ap_error *reterr)
+/* Both lists are in order of time. */
+static void add_idle(struct ap_habits *habits, struct ap_habit *habit, struct ap_gap_walk walk)
 {
+    const struct ap_stretches *time = &habit->time;
+    struct ap_gap gap;
+    size_t at = 0;
+    while (ap_gap_next(&walk, &gap)) {
+        while (at < time->count && time->list[at].end_ns <= gap.start_ns)
+            at++;
+        for (size_t i = at; i < time->count && time->list[i].start_ns < gap.end_ns; i++) {
+            int64_t from_ns = time->list[i].start_ns > gap.start_ns ? time->list[i].start_ns : gap.start_ns;
+            int64_t to_ns = time->list[i].end_ns < gap.end_ns ? time->list[i].end_ns : gap.end_ns;
+            habit->device_ns = ap_add_sat(habit->device_ns, to_ns - from_ns, &habits->overflowed);
+            at = i;
+        }
+    }
+}
+
+static void add_devices(struct ap_habits *habits, struct ap_habit *habit, const struct launch *launches, size_t count,
+                        struct ap_gap_walk walk)
+{
+    habit->has_device = true;
+    (void)ap_stretches_length_ns(&habit->time); /* puts them in order: each launch counts once */
+    add_work(habits, habit, launches, count);
+    habit->device_ns = ap_add_sat(habit->device_ns, habit->work_ns, &habits->overflowed);
+    add_idle(habits, habit, walk);
+    habit->device_saves_ns =
+        habit->total_ns > 0 ? ap_share_of(habit->device_ns, (double)habit->saves_ns / (double)habit->total_ns) : 0;
+}
+
+enum ap_status ap_habits_of_devices(struct ap_habits *habits, const struct ap_facts *facts, struct ap_error *reterr)
+{
+    struct ap_merged_work merged;
     struct launch *launches = NULL;
     size_t capacity = 0;
-    if (!facts->links.linked_count)
+    if (!facts->links.count)
         return AP_OK;
     AP_TRY(AP_RESERVE(habits->gate, launches, capacity, facts->links.count, reterr));
     size_t count = read_launches(facts, launches, &habits->overflowed);
-    for (size_t i = 0; i < AP_HABIT_COUNT_; i++)
-        if (habits->of[i].has_time)
-            add_device_time(habits, &habits->of[i], launches, count);
+    enum ap_status status = ap_merged_work_init(&merged, facts->trace, &facts->links, habits->gate, reterr);
+    int64_t first_ns = status == AP_OK ? facts->trace->events.start_ns[ap_merged_work_at(&merged, 0)->row] : 0;
+    for (size_t i = 0; i < AP_HABIT_COUNT_ && status == AP_OK; i++)
+        if (has_known_time(&habits->of[i])) /* up to the last work */
+            add_devices(habits, &habits->of[i], launches, count,
+                        (struct ap_gap_walk){ .merged = &merged, .busy_to_ns = first_ns, .end_ns = INT64_MIN });
+    ap_merged_work_release(&merged);
     AP_FREE(habits->gate, launches, capacity);
-    return AP_OK;
+    return status;
 }

@@ -39,7 +39,7 @@ static bool next_tensor(struct ap_text dims, size_t *at, uint32_t ret_key[2])
     return false;
 }
 
-static struct ap_text dims_of(const struct ap_habit_rows *rows, uint32_t row)
+struct ap_text ap_habit_dims_of(const struct ap_habit_rows *rows, uint32_t row)
 {
     const struct ap_op_detail *op = ap_row_op(rows->trace, row);
     struct ap_text dims = { NULL, 0 }, types;
@@ -54,6 +54,11 @@ static enum ap_status note_sizes(struct ap_pair_map *map, struct ap_text dims, s
     for (size_t at = 0; next_tensor(dims, &at, key); at++)
         AP_TRY(ap_pair_map_add(map, key[0], key[1], &number, reterr));
     return AP_OK;
+}
+
+enum ap_status ap_habit_note_sizes(struct ap_habit_rows *rows, uint32_t row, struct ap_error *reterr)
+{
+    return note_sizes(&rows->updated, ap_habit_dims_of(rows, row), reterr);
 }
 
 /* Where a thread is: in an optimizer's step, in an operator that was looked at, behind a backward pass that no forward pass
@@ -97,7 +102,7 @@ static enum ap_status read_updates(struct ap_habit_rows *rows, uint8_t *noted, s
             if (!op || noted[op->signature.id] & bit)
                 continue;
             noted[op->signature.id] |= bit;
-            AP_TRY(note_sizes(map, dims_of(rows, row), reterr));
+            AP_TRY(note_sizes(map, ap_habit_dims_of(rows, row), reterr));
         }
     }
     return AP_OK;
@@ -107,7 +112,7 @@ bool ap_habit_is_trained(const struct ap_habit_rows *rows, size_t at)
 {
     uint32_t key[2];
     size_t from = 0;
-    return next_tensor(dims_of(rows, rows->items[at].row), &from, key) &&
+    return next_tensor(ap_habit_dims_of(rows, rows->items[at].row), &from, key) &&
            ap_pair_map_find(&rows->updated, key[0], key[1]) != AP_PAIR_NONE;
 }
 
@@ -138,7 +143,7 @@ struct clearing {
 static void note_update(const struct ap_habit_rows *rows, struct clearing *clearing, uint32_t row)
 {
     uint32_t key[2];
-    struct ap_text dims = dims_of(rows, row);
+    struct ap_text dims = ap_habit_dims_of(rows, row);
     for (size_t at = 0; next_tensor(dims, &at, key); at++) {
         uint32_t number = ap_pair_map_find(&rows->updated, key[0], key[1]);
         if (number == AP_PAIR_NONE)
@@ -162,7 +167,7 @@ static void note_made(struct ap_habit_rows *rows, struct clearing *clearing, uin
     uint32_t key[2], number;
     size_t at = 0;
     clearing->turn.is_made = true;
-    if (!next_tensor(dims_of(rows, row), &at, key) ||
+    if (!next_tensor(ap_habit_dims_of(rows, row), &at, key) ||
         (number = ap_pair_map_find(&rows->updated, key[0], key[1])) == AP_PAIR_NONE)
         return;
     struct made *made = &clearing->made[number];
@@ -266,6 +271,7 @@ enum ap_status ap_habit_read_updates(struct ap_habit_rows *rows, struct ap_error
     AP_TRY(AP_ALLOC_CLEARED(rows->habits->gate, noted, count, reterr));
     enum ap_status status = read_updates(rows, noted, reterr);
     AP_FREE(rows->habits->gate, noted, count);
+    AP_AND_THEN(status, ap_habit_read_taken(rows, reterr));
     return status == AP_OK ? find_dropped(rows, reterr) : status;
 }
 
@@ -274,8 +280,12 @@ struct maker {
     uint32_t row;
     uint32_t products, unneeded; /* a convolution's backward makes two at once */
     int64_t product_ns;
-    bool is_kept; /* a gradient of its own is needed */
+    uint32_t last;   /* the last product: of two, that of the weight comes behind that of the input */
+    uint32_t adding; /* the last gradient of it that is accumulated and that none needs; AP_NO_ROW = none */
+    bool is_kept;    /* a gradient of its own is needed */
 };
+
+static const struct maker no_maker = { .row = AP_NO_ROW, .last = AP_NO_ROW, .adding = AP_NO_ROW };
 
 /* A backward pass, what of it comes behind the last gradient that is needed, and what is made for none before that. */
 struct backward {
@@ -283,6 +293,7 @@ struct backward {
     int64_t feeding_ns;  /* in the node before the tail, what makes the gradient that the tail begins with */
     uint32_t node, tail; /* the outermost node that runs; the first one of the tail; AP_NO_ROW = none */
     uint64_t unneeded;   /* gradients in the tail */
+    ap_link_key highest; /* number of a node that ran: numbers fall in a pass */
     bool has_needed, has_needed_matrix;
     struct maker maker;
     struct maker *waiting; /* of the tail, until a gradient that is needed ends it */
@@ -298,10 +309,19 @@ static void add_maker(struct ap_habit_rows *rows, struct backward *pass, const s
     uint32_t spared = maker->unneeded < maker->products ? maker->unneeded : maker->products;
     if (!spared || !pass->has_needed_matrix || rows->has_collective)
         return;
-    int64_t start_ns = rows->trace->events.start_ns[maker->row];
+    uint32_t first = spared == 1 && maker->last != AP_NO_ROW ? maker->last : maker->row;
+    int64_t start_ns = rows->trace->events.start_ns[first];
     int64_t saves_ns = ap_share_of(maker->product_ns, (double)spared / maker->products);
     ap_habit_add_time(rows->habits, AP_HABIT_unneeded_gradient, start_ns,
-                      ap_add_sat(start_ns, saves_ns, &rows->habits->overflowed));
+                      first == maker->last ? ap_row_end_ns(rows->trace, first)
+                                           : ap_add_sat(start_ns, saves_ns, &rows->habits->overflowed));
+    bool is_in_tail = pass->tail != AP_NO_ROW && maker->adding != AP_NO_ROW &&
+                      rows->trace->events.start_ns[maker->adding] >= rows->trace->events.start_ns[pass->tail];
+    if (maker->adding != AP_NO_ROW && !is_in_tail) {
+        ap_habit_add_time(rows->habits, AP_HABIT_unneeded_gradient, rows->trace->events.start_ns[maker->adding],
+                          ap_row_end_ns(rows->trace, maker->adding));
+        saves_ns = ap_add_sat(saves_ns, rows->trace->events.dur_ns[maker->adding], &rows->habits->overflowed);
+    }
     pass->within_ns = ap_add_sat(pass->within_ns, saves_ns, &rows->habits->overflowed);
     if (saves_ns > pass->longest_ns) {
         pass->longest_ns = saves_ns;
@@ -312,7 +332,7 @@ static void add_maker(struct ap_habit_rows *rows, struct backward *pass, const s
 static enum ap_status end_maker(struct ap_habit_rows *rows, struct backward *pass, struct ap_error *reterr)
 {
     struct maker maker = pass->maker;
-    pass->maker = (struct maker){ .row = AP_NO_ROW };
+    pass->maker = no_maker;
     if (maker.is_kept && !maker.unneeded && maker.products > 1)
         pass->feeding_ns = maker.product_ns / maker.products;
     if (maker.row == AP_NO_ROW || !maker.unneeded)
@@ -343,9 +363,10 @@ static enum ap_status end_backward(struct ap_habit_rows *rows, struct backward *
                                      tail_ns >= pass->longest_ns ? pass->tail : pass->longest, total_ns, total_ns);
     *pass = (struct backward){ .covered_ns = pass->covered_ns,
                                .product_end_ns = pass->product_end_ns,
+                               .highest = pass->highest,
                                .node = AP_NO_ROW,
                                .tail = AP_NO_ROW,
-                               .maker = { .row = AP_NO_ROW },
+                               .maker = no_maker,
                                .waiting = pass->waiting,
                                .waiting_capacity = pass->waiting_capacity };
     return AP_OK;
@@ -360,24 +381,35 @@ static void note_gradient(struct ap_habit_rows *rows, struct backward *pass, uin
 {
     size_t at = 0;
     uint32_t key[2];
-    struct ap_text dims = dims_of(rows, row);
+    struct ap_text dims = ap_habit_dims_of(rows, row);
     bool has_size = next_tensor(dims, &at, key);
     bool is_matrix = has_size && memchr(dims.data, ',', at);
     if (has_size && !is_needed(rows, key, row)) {
         bool is_looked_at = ap_pair_map_find(&rows->looked_at, key[0], key[1]) != AP_PAIR_NONE;
         pass->unneeded++;
         pass->maker.unneeded += is_matrix && !is_looked_at;
+        pass->maker.adding = is_matrix && !is_looked_at ? row : pass->maker.adding;
         return;
     }
     pass->has_needed = true;
     pass->has_needed_matrix |= is_matrix;
     pass->maker.is_kept = true;
-    for (size_t i = 0; i < pass->waiting_count; i++)
-        add_maker(rows, pass, &pass->waiting[i]);
-    pass->waiting_count = 0;
     pass->unneeded = 0;
     pass->tail = AP_NO_ROW;
     pass->tail_ns = 0;
+    for (size_t i = 0; i < pass->waiting_count; i++)
+        add_maker(rows, pass, &pass->waiting[i]);
+    pass->waiting_count = 0;
+}
+
+/* Threads of devices have nodes alone: a higher number is one of the next forward pass. */
+static bool begins_pass(const struct ap_habit_rows *rows, struct backward *pass, uint32_t row)
+{
+    const struct ap_op_detail *op = ap_row_op(rows->trace, row);
+    if (!op || op->sequence <= pass->highest)
+        return false;
+    pass->highest = op->sequence;
+    return true;
 }
 
 /* With the way from the node before. */
@@ -404,6 +436,7 @@ static enum ap_status note_product(struct ap_habit_rows *rows, struct backward *
     if (pass->maker.row != pass->node)
         AP_TRY(end_maker(rows, pass, reterr));
     pass->maker.row = pass->node;
+    pass->maker.last = products == 1 ? row : AP_NO_ROW;
     pass->maker.products += products;
     pass->maker.product_ns = ap_add_sat(pass->maker.product_ns, rows->trace->events.dur_ns[row], &rows->habits->overflowed);
     return AP_OK;
@@ -419,6 +452,8 @@ static enum ap_status note_row(struct ap_habit_rows *rows, struct backward *pass
         return note_product(rows, pass, row, AP_HAS(words, PRODUCT) ? 1 : 2, reterr);
     if (is_within)
         return AP_OK;
+    if (AP_HAS(words, NODE) && begins_pass(rows, pass, row))
+        AP_TRY(end_backward(rows, pass, reterr));
     if (AP_HAS(words, NODE))
         note_node(rows, pass, row);
     else if (words & (AP_BIT(HEAVY) | AP_BIT(FORWARD) | AP_BIT(OPTIMIZER) | AP_BIT(LOADER)))
@@ -429,11 +464,9 @@ static enum ap_status note_row(struct ap_habit_rows *rows, struct backward *pass
 enum ap_status ap_habit_find_gradients(struct ap_habit_rows *rows, size_t track, struct ap_error *reterr)
 {
     const struct ap_row_order *order = &rows->facts->order;
-    struct backward pass = { .covered_ns = INT64_MIN,
-                             .product_end_ns = INT64_MIN,
-                             .node = AP_NO_ROW,
-                             .tail = AP_NO_ROW,
-                             .maker = { .row = AP_NO_ROW } };
+    struct backward pass = {
+        .covered_ns = INT64_MIN, .product_end_ns = INT64_MIN, .node = AP_NO_ROW, .tail = AP_NO_ROW, .maker = no_maker
+    };
     enum ap_status status = AP_OK;
     for (size_t at = order->track_start[track]; rows->updated.count && at < order->track_start[track + 1] && status == AP_OK;
          at++)

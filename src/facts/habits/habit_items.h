@@ -148,6 +148,14 @@ AP_MUST_CHECK enum ap_status ap_habit_signs_init(struct ap_habit_rows *rows, str
 AP_MUST_CHECK enum ap_status ap_habit_find_sizes(struct ap_habit_rows *rows, struct ap_error *reterr);
 /** The sizes of what optimizers work on, and of what is looked at behind backward passes; before any thread is read. */
 AP_MUST_CHECK enum ap_status ap_habit_read_updates(struct ap_habit_rows *rows, struct ap_error *reterr);
+/** The sizes of what the row is called with, as they are written; none where they were not recorded. */
+struct ap_text ap_habit_dims_of(const struct ap_habit_rows *rows, uint32_t row);
+/** Optimizers work on tensors of these sizes. */
+AP_MUST_CHECK enum ap_status ap_habit_note_sizes(struct ap_habit_rows *rows, uint32_t row, struct ap_error *reterr);
+/** What gradients tell of it, where optimizers do not tell all. */
+AP_MUST_CHECK enum ap_status ap_habit_read_taken(struct ap_habit_rows *rows, struct ap_error *reterr);
+/** Checks of arguments that the host waits for. */
+void ap_habit_find_argument_checks(struct ap_habit_rows *rows);
 /** Gradients of weights that no optimizer changes, and of inputs that nothing looks at. */
 AP_MUST_CHECK enum ap_status ap_habit_find_gradients(struct ap_habit_rows *rows, size_t track, struct ap_error *reterr);
 /** Gradients of a second model like the trained one, which nothing clears. */

@@ -28,6 +28,7 @@ static enum ap_status look_at_track(struct ap_habit_rows *rows, size_t track, st
         ap_habit_find_graphs(rows);
     if (!trains && !rows->has_optimizer && track == rows->facts->main_track)
         ap_habit_find_single_requests(rows);
+    ap_habit_find_argument_checks(rows);
     ap_habit_find_construction(rows);
     ap_habit_find_constants(rows);
     if (track == rows->facts->main_track)

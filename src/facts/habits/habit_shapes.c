@@ -65,6 +65,10 @@ static void add_shape(struct shapes *shapes, enum ap_habit_id id, uint32_t index
     habit->count += shape->cost.calls;
     habit->total_ns = ap_add_sat(habit->total_ns, self_ns, &shapes->habits->overflowed);
     habit->saves_ns = ap_add_sat(habit->saves_ns, ap_share_of(self_ns, share), &shapes->habits->overflowed);
+    habit->has_device = shapes->facts->links.count > 0;
+    habit->device_ns = ap_add_sat(habit->device_ns, shape->cost.device_self_ns, &shapes->habits->overflowed);
+    habit->device_saves_ns =
+        ap_add_sat(habit->device_saves_ns, ap_share_of(shape->cost.device_self_ns, share), &shapes->habits->overflowed);
     if (habit->row != AP_NO_ROW && habit->longest_ns >= self_ns)
         return;
     habit->longest_ns = self_ns;

@@ -99,6 +99,27 @@ static enum ap_status look_at_resample(struct ap_habit_rows *rows, size_t at, st
     return ap_habit_add_stretch(rows, AP_HABIT_resample, at, at + goes_on, 0, reterr);
 }
 
+/* ---- checks of arguments ---- */
+
+/* torch.distributions asks of each tensor that it is handed whether all its values are allowed. */
+void ap_habit_find_argument_checks(struct ap_habit_rows *rows)
+{
+    for (size_t i = 1; i + 1 < rows->item_count; i++) {
+        if (!AP_HAS(ap_item_words(rows, &rows->items[i + 1]), SCALAR) ||
+            !ap_text_equal(ap_row_name(rows->trace, rows->items[i].row), ap_text_of("aten::_is_all_true")))
+            continue;
+        /* with Python of the check before and behind */
+        int64_t from_ns = ap_item_start_ns(rows, &rows->items[i - 1]) - ap_habit_lead_ns(rows, i - 1);
+        int64_t to_ns = ap_item_end_ns(rows, &rows->items[i + 1]);
+        to_ns += i + 2 < rows->item_count ? ap_habit_lead_ns(rows, i + 2) : 0;
+        struct ap_habit *habit = ap_habit_add_in_pieces(rows->habits, AP_HABIT_argument_check, rows->items[i - 1].row,
+                                                        to_ns - from_ns, to_ns - from_ns);
+        ap_habit_add_time(rows->habits, AP_HABIT_argument_check, from_ns, to_ns);
+        if (habit)
+            ap_habit_take_names(&rows->items[i - 1], 3, habit->names);
+    }
+}
+
 /* ---- copies that repeat a tensor ---- */
 
 /* As many dimensions, one of which is a multiple, the others equal. */

@@ -95,11 +95,13 @@ enum ap_status ap_habits_init(struct ap_habits *habits, const struct ap_facts *f
     AP_TRY(ap_habits_of_lines(habits, facts, reterr));
     AP_TRY(ap_habits_of_interpreter(habits, facts, reterr));
     ap_habits_of_shapes(habits, facts, work);
+    ap_habits_of_masks(habits, facts, work);
     name_lines(habits);
+    AP_TRY(ap_habits_of_devices(habits, facts, reterr));
     for (size_t i = 0; i < AP_HABIT_COUNT_; i++)
         if (habits->of[i].time.failed)
             return ap_fail_memory(gate, reterr);
-    return ap_habits_on_devices(habits, facts, reterr);
+    return AP_OK;
 }
 
 void ap_habits_release(struct ap_habits *habits)

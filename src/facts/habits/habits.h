@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * habits.h - what a program does in its loop though another way of writing would save it, each with what it takes and could
- * save at most: the table of habits.def. Times are of the threads that do the work, host rows only, but for the GPU work
- * that was launched there. */
+ * save at most: the table of habits.def. Times are of the threads that do the work: host rows, but where devices are
+ * named. */
 #ifndef AP_HABITS_H
 #define AP_HABITS_H
 
@@ -29,10 +29,11 @@ struct ap_habit {
     uint32_t line;                  /* name of the user's frame around it or its model; 0 = not known */
     uint32_t signature;             /* of trace->signatures: shapes of the longest one; 0 = not told */
     bool has_time;                  /* it is known where all of it lies */
-    bool has_device;                /* and what was launched there */
-    int64_t device_ns;              /* GPU work that was launched in it */
-    int64_t device_saves_ns;        /* what of that would not be needed */
     struct ap_stretches time;
+    int64_t work_ns, work_saves_ns;     /* work of devices that was launched in its time; of it, what would not be needed */
+    bool has_device;                    /* the next two are known */
+    int64_t device_ns, device_saves_ns; /* what was launched in it, and how long devices stood still meanwhile; of it, what
+                                         * would not be needed */
 };
 
 struct ap_habits {
@@ -74,8 +75,10 @@ AP_MUST_CHECK enum ap_status ap_habits_of_interpreter(struct ap_habits *habits, 
                                                       struct ap_error *reterr);
 /** By shapes and types: 64-bit floats, embedding tables, one-hot matrices, growing concatenations. */
 void ap_habits_of_shapes(struct ap_habits *habits, const struct ap_facts *facts, const struct ap_host_work *work);
-/** What was launched in those of which the parts above told where they lie. */
-AP_MUST_CHECK enum ap_status ap_habits_on_devices(struct ap_habits *habits, const struct ap_facts *facts,
+/** By shapes too: gradients of what a mask took. */
+void ap_habits_of_masks(struct ap_habits *habits, const struct ap_facts *facts, const struct ap_host_work *work);
+/** Behind all of them: what each takes of devices. */
+AP_MUST_CHECK enum ap_status ap_habits_of_devices(struct ap_habits *habits, const struct ap_facts *facts,
                                                   struct ap_error *reterr);
 
 #endif

@@ -36,19 +36,21 @@ static void add_names(struct ap_part_context *context, const struct ap_habit *ha
 }
 
 /* Where a device works for it, that is what it costs. */
-static void add_cost(struct ap_part_context *context, const struct ap_habit *habit, bool is_known, struct ap_model *model,
+static void add_cost(struct ap_part_context *context, size_t id, const struct ap_habit *habit, struct ap_model *model,
                      struct ap_value *row)
 {
     const struct ap_facts *facts = context->facts;
+    bool has_work = habit->has_device && habit->has_time;
+    bool is_known = id != AP_HABIT_optimizer_step || !facts->links.count; /* the GPU may need longer than the host */
     bool has_host_only = !facts->links.count && !ap_trace_has_kind(context->trace, AP_KIND_accelerator) &&
                          !ap_trace_has_kind(context->trace, AP_KIND_runtime);
-    double whole_ns = has_host_only ? (double)facts->window_ns : habit->has_device ? (double)facts->links.total_dur_ns : 0;
+    double whole_ns = has_host_only ? (double)facts->window_ns : has_work ? (double)facts->links.total_dur_ns : 0;
     if (!habit->count)
         whole_ns = 1; /* what is not there costs nothing, whatever was recorded */
-    ap_add_known_time(model, row, "device_us", habit->has_device, habit->device_ns);
-    ap_add_quotient(model, row, "cost_ratio", (double)(has_host_only ? habit->total_ns : habit->device_ns),
+    ap_add_known_time(model, row, "work_us", has_work, habit->work_ns);
+    ap_add_quotient(model, row, "cost_ratio", (double)(has_host_only ? habit->total_ns : habit->work_ns),
                     whole_ns > 0 ? whole_ns : 0);
-    ap_add_known_time(model, row, "gain_us", is_known, habit->device_ns > 0 ? habit->device_saves_ns : habit->saves_ns);
+    ap_add_known_time(model, row, "gain_us", is_known, habit->work_ns > 0 ? habit->work_saves_ns : habit->saves_ns);
 }
 
 static void add_habit(struct ap_part_context *context, const struct ap_habits *habits, size_t id, struct ap_model *model,
@@ -60,12 +62,14 @@ static void add_habit(struct ap_part_context *context, const struct ap_habits *h
     ap_add_count(model, row, "count", (int64_t)habit->count);
     ap_add_number_per(model, row, "per_step", (double)habit->step_count, (double)habits->per_step.count);
     ap_add_time(model, row, "total_us", habit->total_ns);
-    bool is_known =
-        id != AP_HABIT_optimizer_step || !context->facts->links.count; /* the GPU may need longer than the host */
-    ap_add_known_time(model, row, "saves_us", is_known, habit->saves_ns);
+    bool has_devices = context->facts->links.count > 0;
+    bool is_known = has_devices && (habit->has_device || !habit->count);
+    ap_add_known_time(model, row, "saves_us", !has_devices, habit->saves_ns);
+    ap_add_known_time(model, row, "device_us", is_known, habit->device_ns);
+    ap_add_known_time(model, row, "device_saves_us", is_known, habit->device_saves_ns);
     ap_add_quotient(model, row, "window_share_ratio", (double)habit->total_ns,
                     context->facts->window_ns > 0 ? (double)context->facts->window_ns : 0);
-    add_cost(context, habit, is_known, model, row);
+    add_cost(context, id, habit, model, row);
     ap_add_name(context->trace, model, row, "line", habit->line);
     add_names(context, habit, model, row);
     if (habit->signature)

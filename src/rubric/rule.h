@@ -106,7 +106,7 @@ bool ap_hardware_fits(const struct ap_hardware *hardware, const struct ap_value 
 
 #define AP_RULE_MAX_PLACES 4
 #define AP_RULE_MAX_CLAUSES 4
-#define AP_RULE_MAX_SUPPRESSORS 32
+#define AP_RULE_MAX_SUPPRESSORS 48
 #define AP_RULE_MAX_RANKS 3
 #define AP_RULE_MAX_RESTS 3
 

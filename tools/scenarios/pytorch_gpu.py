@@ -17,7 +17,6 @@ import statistics
 import sys
 import tempfile
 import time
-from dataclasses import dataclass, field
 
 import torch
 import torch.multiprocessing as processes
@@ -27,11 +26,15 @@ from torch.profiler import ProfilerActivity, profile, schedule
 from torch.utils.data import DataLoader
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import pytorch_gpu_compute  # noqa: E402
+import pytorch_gpu_memory  # noqa: E402
+import pytorch_gpu_train  # noqa: E402
 import trim  # noqa: E402
+from pytorch_gpu_job import Job  # noqa: E402
 from pytorch_jobs import CLASSES, ConvNet, DeepMlp, LanguageModel, Photos, image_loss, language_loss  # noqa: E402
 
 DEVICE = "cuda"
-WARM_UP_STEPS, WINDOWS, HISTORY_ENTRIES = 8, 9, 100000
+HISTORY_ENTRIES = 100000
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 
@@ -257,19 +260,6 @@ def record_stream_growth(planted):
     return step
 
 
-@dataclass
-class Job:
-    make: object
-    accept: list
-    unit: str = "us"
-    steps: int = 5
-    memory: bool = False                              # records the allocator and writes a snapshot
-    profiler: dict = field(default_factory=dict)
-    least_frame_us: float = 0.0
-    warm_up: int = WARM_UP_STEPS
-    windows: int = WINDOWS                            # of which the median counts; none: the job ends before
-
-
 STACKS, SHAPES = {"with_stack": True}, {"record_shapes": True}
 JOBS = {
     "item-each-layer": Job(item_each_layer, ["scalar-read-sync"]),
@@ -280,7 +270,7 @@ JOBS = {
     "per-tensor-optimizer": Job(per_tensor_optimizer, ["per-tensor-optimizer"]),
     "zero-grad-keeps": Job(zero_grad_keeps, ["zero-grad", "memset-share"]),
     "no-autocast": Job(no_autocast, ["no-tensor-cores"], profiler=SHAPES),
-    "unaligned-sizes": Job(unaligned_sizes, ["no-tensor-cores"], profiler=SHAPES),
+    "unaligned-sizes": Job(unaligned_sizes, ["unaligned-sizes", "no-tensor-cores"], profiler=SHAPES),
     "unfused-attention": Job(unfused_attention, ["unfused-attention"], profiler=SHAPES),
     "contiguous-convolutions": Job(contiguous_convolutions, ["layout-conversions"], profiler=SHAPES),
     "graph-breaks": Job(graph_breaks, ["graph-breaks", "many-compiled-regions"]),
@@ -288,12 +278,13 @@ JOBS = {
     "empty-cache-in-loop": Job(empty_cache_each_step, ["empty-cache-in-loop", "empty-cache-pattern", "device-malloc-in-loop",
                                                        "allocator-churn"], memory=True),
     "list-of-losses": Job(list_of_losses, ["memory-leak", "memory-growth"], unit="bytes", steps=6, memory=True),
-    "growing-lengths": Job(growing_lengths, ["stranded-memory", "memory-slack", "allocator-churn", "device-malloc-in-loop"],
-                           unit="bytes", steps=6, memory=True),
-    "out-of-memory": Job(out_of_memory, ["oom-truly-full", "oom-huge-request", "oom-recorded", "trace-oom"], unit="bytes",
-                         steps=12, memory=True, warm_up=0, windows=0),
+    "growing-lengths": Job(growing_lengths, ["library-plans-in-steps", "stranded-memory", "memory-slack", "allocator-churn",
+                                             "device-malloc-in-loop"], unit="bytes", steps=6, memory=True),
+    "out-of-memory": Job(out_of_memory, ["oom-one-step", "oom-truly-full", "oom-huge-request", "oom-recorded", "trace-oom"],
+                         unit="bytes", steps=12, memory=True, warm_up=0, windows=0),
     "record-stream-growth": Job(record_stream_growth, ["pending-free", "pending-free-peak"], unit="bytes", memory=True),
 }
+JOBS |= pytorch_gpu_train.JOBS | pytorch_gpu_compute.JOBS | pytorch_gpu_memory.JOBS
 
 
 def window(step, job):
@@ -306,10 +297,21 @@ def window(step, job):
     return (time.perf_counter() - start) * 1e6 if job.unit == "us" else torch.cuda.memory_reserved() - before
 
 
+def write_snapshot(path):
+    with open(path, "w", encoding="utf-8") as stream:
+        json.dump(torch.cuda.memory._snapshot(), stream)
+    return path
+
+
 def record(step, job, folder):
     trace, snapshot = os.path.join(folder, "trace.json"), os.path.join(folder, "snapshot.json")
-    if job.memory:
+    if job.memory and job.trace:
         torch.cuda.memory._record_memory_history(max_entries=HISTORY_ENTRIES)
+    if not job.trace:
+        with contextlib.suppress(torch.cuda.OutOfMemoryError):
+            for _ in range(job.steps):
+                step()
+        return trace, write_snapshot(snapshot)
     with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA],
                  schedule=schedule(wait=1, warmup=2, active=job.steps),
                  on_trace_ready=lambda profiler: profiler.export_chrome_trace(trace), **job.profiler) as profiler:
@@ -317,10 +319,7 @@ def record(step, job, folder):
             for _ in range(3 + job.steps):
                 step()
                 profiler.step()
-    if job.memory:
-        with open(snapshot, "w", encoding="utf-8") as stream:
-            json.dump(torch.cuda.memory._snapshot(), stream)
-    return trace, snapshot if job.memory else None
+    return trace, write_snapshot(snapshot) if job.memory else None
 
 
 def work(name, planted, folder, answers):

@@ -4,6 +4,8 @@ import torch
 from torch import nn
 from torch.nn import functional
 
+from pytorch_gpu_job import Job
+
 DEVICE = "cuda"
 
 
@@ -90,9 +92,7 @@ def unpacked_each_call(planted):
 
 
 BOTH = {"record_shapes": True, "with_stack": True}
-JOBS = {        # what pytorch_gpu.Job is made of
-    "written-out-norm": {"make": written_out_norm, "accept": ["written-out"], "steps": 4, "profiler": BOTH,
-                         "least_frame_us": 20.0},
-    "unpacked-each-call": {"make": unpacked_each_call, "accept": ["weights-made-anew"], "steps": 4, "profiler": BOTH,
-                           "least_frame_us": 20.0},
+JOBS = {
+    "written-out-norm": Job(written_out_norm, ["written-out"], steps=4, profiler=BOTH, least_frame_us=20.0),
+    "unpacked-each-call": Job(unpacked_each_call, ["weights-made-anew"], steps=4, profiler=BOTH, least_frame_us=20.0),
 }

@@ -4,11 +4,12 @@ from its first allocation on and writes the snapshot alone: warm-up and recorded
 programs.
 """
 import math
-from types import SimpleNamespace
 
 import torch
 from torch import nn
 from torch.nn import functional
+
+from pytorch_gpu_job import Job
 
 DEVICE, DTYPE = "cuda", torch.bfloat16
 
@@ -148,8 +149,7 @@ def first_token_views(planted):
 
 
 def job(make, accept, steps, warm_up):
-    return SimpleNamespace(make=make, accept=accept, unit="bytes", steps=steps, memory=True, snapshot_only=True, profiler={},
-                           least_frame_us=0.0, warm_up=warm_up, windows=0)
+    return Job(make, accept, unit="bytes", steps=steps, memory=True, trace=False, warm_up=warm_up, windows=0)
 
 
 JOBS = {

@@ -4,6 +4,8 @@ import torch
 from torch import nn
 from torch.nn import functional
 
+from pytorch_gpu_job import Job
+
 DEVICE = "cuda"
 
 
@@ -225,11 +227,11 @@ def vit_group_for_each_parameter(planted):
     return train_step
 
 
-# name: function, rules that name the cause, options of the profiler; four steps are recorded
-SHAPES = {"record_shapes": True}
+SHAPES, STACKS, MEMORY = {"record_shapes": True}, {"with_stack": True}, {"profile_memory": True}
 JOBS = {
-    "lora-base-not-frozen": (lora_base_not_frozen, ["unneeded-gradients"], {"record_shapes": True, "profile_memory": True}),
-    "recsys-dense-table-gradients": (recsys_dense_table_gradients, ["dense-embedding-gradient"], SHAPES),
-    "simclr-boolean-masks": (simclr_boolean_masks, ["mask-gradients"], {"record_shapes": True, "with_stack": True}),
-    "vit-group-for-each-parameter": (vit_group_for_each_parameter, ["groups-of-one"], {}),
+    "lora-base-not-frozen": Job(lora_base_not_frozen, ["unneeded-gradients"], steps=4, profiler=SHAPES | MEMORY),
+    "recsys-dense-table-gradients": Job(recsys_dense_table_gradients, ["dense-embedding-gradient"], steps=4,
+                                        profiler=SHAPES),
+    "simclr-boolean-masks": Job(simclr_boolean_masks, ["mask-gradients"], steps=4, profiler=SHAPES | STACKS),
+    "vit-group-for-each-parameter": Job(vit_group_for_each_parameter, ["groups-of-one"], steps=4),
 }

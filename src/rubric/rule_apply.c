@@ -185,6 +185,18 @@ static bool is_of_host(const struct ap_rule *rule)
     return rule->rank_by_count && strncmp(rule->rank_by[0]->path, "verdict.host.", 13) == 0;
 }
 
+/* What is not a cause of it, and weighs more than its cause, would come first then: beside a verdict about the host. */
+static bool has_other_between(const struct ap_judge *judge, const struct ap_fired *symptom, double cause_weight)
+{
+    for (size_t i = 0; i < judge->fired_count; i++) {
+        const struct ap_fired *other = &judge->fired[i];
+        if (!other->hidden && other->weight > cause_weight && other->weight < symptom->weight &&
+            other->severity >= AP_SEVERITY_medium && is_about_time(other) && !is_suppressed_by(symptom, other))
+            return true;
+    }
+    return false;
+}
+
 /* Of that a cause that is named and weighs a good part of it comes first: it tells what to change. */
 static void put_behind_causes(struct ap_judge *judge)
 {
@@ -200,7 +212,7 @@ static void put_behind_causes(struct ap_judge *judge)
             largest = cause->weight;
             has_cause = true;
         }
-        if (has_cause && largest <= symptom->weight)
+        if (has_cause && largest <= symptom->weight && !has_other_between(judge, symptom, largest))
             symptom->weight = largest * BEHIND_CAUSE;
     }
 }

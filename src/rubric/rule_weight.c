@@ -227,6 +227,17 @@ static bool is_bound_by_communication(const struct ap_judge *judge, const struct
     return ap_text_is(bound, "communication-bound") && strcmp(rule->bottleneck, "communication") == 0;
 }
 
+/* The replay is of the recorded host. Where the device waits for it because it is recorded, or had to share its cores, what
+ * kernels cost is hidden there, and is not when nothing is recorded. */
+static bool hides_kernels(const struct ap_judge *judge, const struct ap_rule *rule)
+{
+    int64_t waits_ns = ap_value_integer(ap_value_at(judge->root, "verdict.host.dur_us"), 0);
+    int64_t own_ns = ap_value_integer(ap_value_at(judge->root, "verdict.host.own_us"), waits_ns);
+    struct ap_text bound = ap_value_text(ap_value_at(judge->root, "verdict.bound")); /* else it waits for something else */
+    return rule->domain == AP_DOMAIN_gpu && own_ns < waits_ns / 2 &&
+           (ap_text_is(bound, "CPU-bound") || ap_text_is(bound, "GPU-bound"));
+}
+
 /* Of all steps or of the window, which may be longer, and end with what no step waits for: the larger. */
 static int64_t gained_ns(const struct ap_judge *judge, const struct ap_gain *gain)
 {
@@ -243,7 +254,7 @@ enum ap_status ap_fired_weigh_by_gain(struct ap_judge *judge, struct ap_fired *f
 {
     struct ap_gain gain;
     if (fired->share < 0 || !ap_rule_ranks_by_time(fired->rule) || fired->severity == AP_SEVERITY_info ||
-        is_bound_by_communication(judge, fired->rule))
+        is_bound_by_communication(judge, fired->rule) || hides_kernels(judge, fired->rule))
         return AP_OK;
     AP_TRY(ap_rule_gain(fired->rule, judge->root, fired->saving, judge->options, &gain, judge->reterr));
     if (gain.known && fired->weight > BOUND_OVER_PREDICTION * gain.step_ratio)

@@ -796,6 +796,56 @@ static void a_bound_weighs_no_more_than_twice_what_is_predicted(void)
     order_is(&model, "loads bound waits worse ");
 }
 
+/* "worse" gains nothing by the replay; of a host that recording slows this is not held against kernels. */
+static void kernels_keep_their_weight_behind_a_host_that_recording_slows(void)
+{
+    static const struct {
+        const char *bound;
+        int64_t own_ns;
+        const char *order;
+    } rows[] = {
+        { "CPU-bound", 40 * MS, "kernels idle worse " },
+        { "CPU-bound", 60 * MS, "idle kernels worse " },
+        { "data-loading-bound", 40 * MS, "idle kernels worse " },
+    };
+    static const char document[] = RANKED("worse", "high", "\ndomain: cpu\nrank_by: gpu.busy_us\nchange: kernel like * gone")
+        RANKED("kernels", "high", "\ndomain: gpu\nrank_by: gpu.busy_us\nchange: kernel like * gone")
+            RANKED("idle", "high", "\nrank_by: gpu.idle_us");
+    const struct ap_judge_options options = { .gain = tell_gain };
+    for (size_t i = 0; i < AP_COUNT_OF(rows); i++) {
+        struct ap_rubric *rubric;
+        struct ap_model model;
+        struct ap_error error;
+        a_base_tree(&model);
+        put_text(&model, "verdict.bound", rows[i].bound);
+        put_time(&model, "verdict.host.dur_us", 100 * MS);
+        put_time(&model, "verdict.host.own_us", rows[i].own_ns);
+        ok(ap_rubric_parse(&gate, document, strlen(document), "r.md", &rubric, &error) == AP_OK, "read");
+        ok(ap_rubric_apply(rubric, &options, &model, &error) == AP_OK, "applied");
+        ap_rubric_free(rubric);
+        order_is(&model, rows[i].order);
+    }
+}
+
+/* The host is waited for 30 % of the time, its cause takes 10 %; what else there is takes 20 %, or 5 %. */
+static void waiting_for_the_host_stands_behind_its_cause(void)
+{
+    static const struct {
+        int64_t other_ns;
+        const char *order;
+    } rows[] = { { 200 * MS, "host other cause " }, { 50 * MS, "cause host other " } };
+    for (size_t i = 0; i < AP_COUNT_OF(rows); i++) {
+        struct ap_model model;
+        a_base_tree(&model);
+        put_time(&model, "verdict.host.dur_us", 300 * MS);
+        put_time(&model, "steps.mean_us", rows[i].other_ns);
+        judge(&model, RANKED("cause", "medium", "\nrank_by: gpu.idle_us")
+                          RANKED("host", "high", "\nrank_by: verdict.host.dur_us\nsuppressed_by: cause")
+                              RANKED("other", "high", "\nrank_by: steps.mean_us"));
+        order_is(&model, rows[i].order);
+    }
+}
+
 /* Idle time is a bound of 10 %, the other one of 5 %: of that 15 % are more than twice. */
 static void a_bound_is_no_less_than_what_is_predicted(void)
 {
@@ -1026,6 +1076,8 @@ int main(void)
     findings_are_ranked_by_what_they_save();
     a_bound_is_no_less_than_what_is_predicted();
     a_bound_weighs_no_more_than_twice_what_is_predicted();
+    kernels_keep_their_weight_behind_a_host_that_recording_slows();
+    waiting_for_the_host_stands_behind_its_cause();
     savings_are_the_smallest_bound_and_never_more_than_the_whole();
     another_recording_makes_no_run_faster();
     savings_are_of_the_phase_that_was_asked_for();

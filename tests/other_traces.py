@@ -10,7 +10,7 @@ import sys
 import tempfile
 
 import nsys
-from program import Program, program_of
+from program import ROOT, Program, program_of
 from tap import Tap
 import make_nsys
 import make_xla

@@ -8,7 +8,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from program import program_of
+from program import ROOT, program_of
 from tap import Tap
 import make_graph_replay as made
 

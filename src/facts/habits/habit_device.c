@@ -58,6 +58,14 @@ static bool has_known_time(const struct ap_habit *habit)
     return habit->has_time && habit->time.count && !habit->time.unknown && !habit->time.failed;
 }
 
+static bool any_has_known_time(const struct ap_habits *habits)
+{
+    for (size_t i = 0; i < AP_HABIT_COUNT_; i++)
+        if (has_known_time(&habits->of[i]))
+            return true;
+    return false;
+}
+
 static void add_work(struct ap_habits *habits, struct ap_habit *habit, const struct launch *launches, size_t count)
 {
     for (size_t i = 0; i < habit->time.count; i++) {
@@ -103,7 +111,7 @@ enum ap_status ap_habits_of_devices(struct ap_habits *habits, const struct ap_fa
     struct ap_merged_work merged;
     struct launch *launches = NULL;
     size_t capacity = 0;
-    if (!facts->links.count)
+    if (!facts->links.count || !any_has_known_time(habits))
         return AP_OK;
     AP_TRY(AP_RESERVE(habits->gate, launches, capacity, facts->links.count, reterr));
     size_t count = read_launches(facts, launches, &habits->overflowed);

@@ -31,6 +31,15 @@ static bool takes_most(const struct ap_facts *facts, uint32_t signature)
     return whole >= LEAST_ELEMENTS && elements_of_input(&list, 2) >= whole * (1 - MOST_LEFT_OUT);
 }
 
+/* What is put in place for its own sake gives no gradient back. */
+static bool has_backward_of_index(const struct ap_facts *facts, const struct ap_host_work *work)
+{
+    bool has = false;
+    for (uint32_t i = 0; i < work->op_count && !has; i++)
+        has = ap_text_equal(ap_trace_text(facts->trace, work->ops[i].cost.name), ap_text_of("IndexBackward0"));
+    return has;
+}
+
 /* Work launched by what the operator calls, a sort of all indices, over its own. */
 static double called_ratio(const struct ap_facts *facts, const struct ap_host_work *work)
 {
@@ -47,7 +56,8 @@ void ap_habits_of_masks(struct ap_habits *habits, const struct ap_facts *facts, 
 {
     struct ap_habit *habit = &habits->of[AP_HABIT_mask_gradient];
     double called = called_ratio(facts, work);
-    for (uint32_t i = 0; i < work->shape_map.count; i++) {
+    uint32_t count = has_backward_of_index(facts, work) ? work->shape_map.count : 0;
+    for (uint32_t i = 0; i < count; i++) {
         const struct ap_shape_cost *shape = &work->shapes[i];
         if (!is_put(facts, shape->cost.name) || !takes_most(facts, shape->signature))
             continue;

@@ -102,8 +102,7 @@ static void add_devices(struct ap_habits *habits, struct ap_habit *habit, const 
     add_work(habits, habit, launches, count);
     habit->device_ns = ap_add_sat(habit->device_ns, habit->work_ns, &habits->overflowed);
     add_idle(habits, habit, walk);
-    habit->device_saves_ns =
-        habit->total_ns > 0 ? ap_share_of(habit->device_ns, (double)habit->saves_ns / (double)habit->total_ns) : 0;
+    habit->device_saves_ns = ap_share_of(habit->device_ns, share_that_goes(habits, habit));
 }
 
 enum ap_status ap_habits_of_devices(struct ap_habits *habits, const struct ap_facts *facts, struct ap_error *reterr)

@@ -8,6 +8,7 @@
 #define WAITS_WITHOUT_LEAD 8   /* behind a start: the workers are not ahead of the loop yet */
 #define MOST_BETWEEN_EPOCHS 12 /* operators from one epoch to the next one: two seeds and an order that is read make nine */
 #define MICRO_PASSES 4         /* backward passes a step: so many are small batches by intent */
+#define MOST_TO_DETACH 512     /* items of a step in which a result is taken out of its graph */
 #define LEAST_OF_LAYERS 0.25   /* of a pass without gradients: with less, what acts upon single answers has the time */
 
 /* ---- passes that no backward pass goes through ---- */
@@ -19,6 +20,7 @@ struct pass {
     bool open;
     int64_t start_ns, end_ns, lead_ns, layers_ns;
     uint32_t row;
+    size_t first; /* item */
 };
 
 /* An agent that plays, or a search: layers are asked little, again and again, and what is done with the answers is neither
@@ -94,11 +96,32 @@ static void go_on(struct ap_habit_rows *rows, struct pass *pass, size_t at, enum
                                .open = true,
                                .start_ns = ap_item_start_ns(rows, item),
                                .lead_ns = ap_habit_lead_ns(rows, at),
-                               .row = item->row };
+                               .row = item->row,
+                               .first = at };
     if (!pass->open)
         return;
     pass->end_ns = ap_item_end_ns(rows, item);
     pass->layers_ns += heavy ? pass->end_ns - ap_item_start_ns(rows, item) : 0;
+}
+
+static bool is_detach(const struct ap_habit_rows *rows, size_t at)
+{
+    struct ap_tensor_list list;
+    return ap_text_is(ap_row_name(rows->trace, rows->items[at].row), "aten::detach") &&
+           ap_habit_read_tensors(rows, at, &list) && ap_tensor_elements(&list.tensors[0], 0, list.tensors[0].count) > 1;
+}
+
+/* The program takes a result out of its graph, and trains with it in the same forward pass: a discriminator that is shown
+ * what the generator made, a target. The pass is needed then; without the graph it would take nearly as long. */
+static void leave_out_trained_with(const struct ap_habit_rows *rows, struct pass *pass)
+{
+    if (!pass->open || pass->id != AP_HABIT_unused_graph)
+        return;
+    for (size_t at = pass->first; at < pass->first + MOST_TO_DETACH && ap_habit_is_of_step(rows, pass->first, at); at++)
+        if (is_detach(rows, at)) {
+            pass->open = false;
+            return;
+        }
 }
 
 /* Steps that marks tell end behind what follows the optimizer; where its rows stand in for marks, what follows may as well
@@ -116,6 +139,8 @@ void ap_habit_find_passes(struct ap_habit_rows *rows)
             last = NOTHING;
         }
         if (!ap_habit_is_call(rows, item)) {
+            if (is_node(rows, i))
+                leave_out_trained_with(rows, &pass);
             end_pass(rows, &pass);
             last = AP_HAS(ap_item_words(rows, item), OPTIMIZER) ? OF_OPTIMIZER
                    : AP_HAS(ap_item_words(rows, item), LOADER)  ? last
@@ -129,6 +154,7 @@ void ap_habit_find_passes(struct ap_habit_rows *rows)
         } else if (i < settled && is_unused(rows, i)) {
             go_on(rows, &pass, i, AP_HABIT_unused_graph);
         } else if (ap_habit_sequence_after(rows, i) > ap_item_sequence(rows, item)) {
+            leave_out_trained_with(rows, &pass);
             end_pass(rows, &pass);
             last = OF_TRAINING;
         }

@@ -87,6 +87,49 @@ static void gradients_of_what_a_mask_took_are_told(void)
     end(&run);
 }
 
+/* @detached: sizes of what is taken out of its graph before the backward pass. */
+static void train_with(struct run *run, const char *detached)
+{
+    static const char *const names[] = { "ProfilerStep#1", "ProfilerStep#2", "ProfilerStep#3", "ProfilerStep#4" };
+    begin(run);
+    for (uint32_t step = 1; step <= 4; step++) {
+        int64_t start_us = step * 1000;
+        row(run, "1", names[step - 1], ANNOTATION, start_us, 1000);
+        op(run, "aten::linear", start_us + 10, 30, step * 10);
+        op_with(run, "aten::detach", start_us + 40, 2, 0, detached, "[\"float\"]");
+        op(run, "aten::linear", start_us + 100, 10, step * 10 + 4);
+        node(run, start_us + 200, 10, step * 10 + 4);
+        row(run, "1", "Optimizer.step#SGD.step", ANNOTATION, start_us + 300, 10);
+    }
+    analyze(run);
+}
+
+static void what_is_detached_and_trained_with_is_needed(void)
+{
+    struct run run;
+    train_with(&run, "[[32,8]]");
+    is_int(habit(&run, "unused_graph", "count"), 0, "images of a generator");
+    end(&run);
+    train_with(&run, "[[]]");
+    is_int(habit(&run, "unused_graph", "count"), 4, "a number for the log");
+    end(&run);
+}
+
+static void a_walk_over_all_state_is_work_of_who_asks_for_it(void)
+{
+    struct run run;
+    begin(&run);
+    for (int i = 0; i < 4; i++) {
+        op(&run, "aten::add", 1000 * i, 10, 0);
+        row(&run, "1", "train.py(3): average", PYTHON, 1000 * i + 10, 990);
+        row(&run, "1", "torch/nn/modules/module.py(9): state_dict", PYTHON, 1000 * i + 20, 900);
+    }
+    op(&run, "aten::add", 4000, 10, 0);
+    analyze(&run);
+    is_int(habit(&run, "python_line", "total_us"), 4 * 990, "again and again");
+    end(&run);
+}
+
 static void cosines_of_all_pairs_are_told(void)
 {
     static const char types[] = "[\"float\",\"float\",\"Scalar\",\"Scalar\"]";
@@ -425,6 +468,8 @@ int main(void)
     what_habits_take_of_devices_is_told();
     checks_of_arguments_are_told();
     gradients_of_what_a_mask_took_are_told();
+    what_is_detached_and_trained_with_is_needed();
+    a_walk_over_all_state_is_work_of_who_asks_for_it();
     cosines_of_all_pairs_are_told();
     a_resize_of_what_a_resize_makes_goes_with_it();
     elements_that_nobody_uses_are_told();

@@ -460,6 +460,12 @@ static void frames_are_told_by_name(void)
     } cases[] = {
         { "train.py(12): main", true },
         { "vllm/worker.py(3): run", true },
+        { "torchvision/transforms/_functional_pil.py(241): resize", false },
+        { "torchvision/datasets/folder.py(9): __getitem__", true },
+        { "torchaudio/transforms/_transforms.py(9): forward", false },
+        { "torchaudio/functional/filtering.py(9): lfilter", false },
+        { "pandas/core/indexing.py(9): __getitem__", false },
+        { "sklearn/metrics/_ranking.py(9): roc_auc_score", false },
         { "/home/me/torch_models/net.py(3): forward", true },
         { "torch/nn/modules/module.py(1501): _call_impl", false },
         { "/usr/lib/python3.10/threading.py(953): run", false },

@@ -7,11 +7,13 @@
 
 #include "poison.h"
 
-enum { COVERS, OF_TRAINING, ENTRY_COUNT }; /* entries of the table below */
+enum { COVERS, OF_STATE, OF_TRAINING, ENTRY_COUNT }; /* entries of the table below */
 /* Frames that wait for work which other rows tell of, or that are the profiler's; and those of PyTorch's own Python around
- * operators, which no line of the program can move out of the step: clipping, walks over the parameters, an optimizer. */
+ * operators, which no line of the program can move out of the step: clipping, walks over the parameters, an optimizer. Not
+ * the walk that lists all weights by name: whoever asks for it again and again can keep the list. */
 static const char *const entries[] = {
     "torch/autograd/graph.py*_engine_run_backward|*run_backward*|torch/profiler/*|*torch/autograd/profiler.py*",
+    "*: state_dict",
     "torch/nn/*|*/torch/nn/*|torch/optim/*|*/torch/optim/*|torch/amp/*|*/torch/amp/*|torch/_tensor.py*|nn.Module: *",
 };
 

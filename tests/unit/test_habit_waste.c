@@ -87,6 +87,76 @@ static void gradients_of_what_a_mask_took_are_told(void)
     end(&run);
 }
 
+/* On the CPU, of @taken rows; @finds: makes a list of indices of a mask. */
+static void mask_on_host(struct run *run, const char *finds)
+{
+    begin(run);
+    op(run, finds, 1, 4, 0);
+    op_with(run, "aten::index", 0, 20, 30, "[[256,256],[[65280]]]", "[\"float\",\"TensorList\"]");
+    row(run, "1", "autograd::engine::evaluate_function: IndexBackward0", OPERATOR, 100, 60);
+    op(run, "IndexBackward0", 105, 50, 0);
+    op_with(run, "aten::_index_put_impl_", 120, 30, 0, "[[256,256],[],[65280],[],[]]",
+            "[\"float\",\"\",\"float\",\"Scalar\",\"Scalar\"]");
+    analyze(run);
+}
+
+static void a_mask_takes_time_of_the_host_as_well(void)
+{
+    struct run run;
+    mask_on_host(&run, "aten::nonzero");
+    is_int(habit(&run, "mask_gradient", "total_us"), 60 + 20, "the node with all that it calls, and the way there");
+    end(&run);
+    mask_on_host(&run, "aten::arange");
+    is_int(habit(&run, "mask_gradient", "total_us"), 0, "other rows by their indices");
+    end(&run);
+}
+
+static void products_with_integers_and_diagonals_are_told(void)
+{
+    static const char integers[] = "[\"long int\",\"long int\"]", floats[] = "[\"float\",\"float\"]";
+    static const char *const makers[] = { "aten::diag", "aten::diag_embed", "aten::diagflat" };
+    struct run run;
+    begin(&run);
+    op_with(&run, "aten::mm", 0, 100, 0, "[[64,64],[64,64]]", integers);
+    op_with(&run, "aten::mm", 100, 50, 0, "[[64,64],[64,64]]", floats);
+    op_with(&run, "aten::mm", 150, 10, 0, "[[4,4],[4,4]]", integers);
+    op_with(&run, "aten::matmul", 160, 10, 0, "[[64,64],[64,64]]", "[\"long int\",\"float\"]");
+    analyze(&run);
+    is_int(habit(&run, "integer_product", "total_us"), 100, "of large matrices, both of integers");
+    is_int(habit(&run, "integer_product", "saves_us"), 75, "floats take some of it, too");
+    end(&run);
+    for (size_t i = 0; i < AP_COUNT_OF(makers); i++) {
+        begin(&run);
+        op_with(&run, makers[i], 0, 10, 20, "[[200],[]]", "[\"float\",\"Scalar\"]");
+        op_with(&run, "aten::matmul", 10, 90, 20, "[[200,200],[200,50]]", floats);
+        op_with(&run, makers[i], 200, 10, 0, "[[200],[]]", "[\"float\",\"Scalar\"]");
+        op_with(&run, "aten::matmul", 210, 90, 0, "[[300,300],[300,50]]", floats);           /* is of others */
+        op_with(&run, "aten::diag", 400, 10, 0, "[[200,200],[]]", "[\"float\",\"Scalar\"]"); /* takes the diagonal */
+        op_with(&run, "aten::matmul", 410, 90, 0, "[[200,200],[200,50]]", floats);
+        node(&run, 600, 70, 20);
+        analyze(&run);
+        is_int(habit(&run, "diagonal_product", "total_us"), 100 + 70, "what is made, multiplied, and its backward pass");
+        end(&run);
+    }
+}
+
+static void a_dispatch_mode_is_told_with_its_line(void)
+{
+    struct run run;
+    begin(&run);
+    row(&run, "1", "train.py(3): step", PYTHON, 0, 500);
+    op(&run, "aten::add", 10, 100, 0);
+    op(&run, "PythonDispatchMode", 20, 80, 0);
+    row(&run, "1", "torch/utils/flop_counter.py(1265): __torch_dispatch__", PYTHON, 22, 70);
+    op(&run, "aten::add", 50, 20, 0);
+    analyze(&run);
+    is_int(habit(&run, "dispatch_mode", "total_us"), 80 - 20, "without the operator that it goes on to");
+    ok(ap_text_equal(ap_value_text(at(&run, "habits.dispatch_mode.line")),
+                     AP_TEXT("torch/utils/flop_counter.py(1265): __torch_dispatch__")),
+       "whose mode it is");
+    end(&run);
+}
+
 /* @detached: sizes of what is taken out of its graph before the backward pass. */
 static void train_with(struct run *run, const char *detached)
 {
@@ -468,6 +538,9 @@ int main(void)
     what_habits_take_of_devices_is_told();
     checks_of_arguments_are_told();
     gradients_of_what_a_mask_took_are_told();
+    a_mask_takes_time_of_the_host_as_well();
+    products_with_integers_and_diagonals_are_told();
+    a_dispatch_mode_is_told_with_its_line();
     what_is_detached_and_trained_with_is_needed();
     a_walk_over_all_state_is_work_of_who_asks_for_it();
     cosines_of_all_pairs_are_told();

@@ -21,23 +21,61 @@ static double elements_of_input(const struct ap_tensor_list *list, int number)
     return 0;
 }
 
-static bool takes_most(const struct ap_facts *facts, uint32_t signature)
+/* Elements of the whole tensor, of which most are put in place; 0 = it is another one. */
+static double whole_of_most(const struct ap_facts *facts, uint32_t signature)
 {
     struct ap_tensor_list list;
     struct ap_text dims, types;
     ap_trace_signature(facts->trace, (struct ap_str){ signature }, &dims, &types);
     ap_tensor_list_read(&list, dims, types);
     double whole = elements_of_input(&list, 0);
-    return whole >= LEAST_ELEMENTS && elements_of_input(&list, 2) >= whole * (1 - MOST_LEFT_OUT);
+    return whole >= LEAST_ELEMENTS && elements_of_input(&list, 2) >= whole * (1 - MOST_LEFT_OUT) ? whole : 0;
 }
 
-/* What is put in place for its own sake gives no gradient back. */
-static bool has_backward_of_index(const struct ap_facts *facts, const struct ap_host_work *work)
+/* NULL where it was not called. */
+static const struct ap_work_cost *cost_of(const struct ap_facts *facts, const struct ap_host_work *work, const char *name)
 {
-    bool has = false;
-    for (uint32_t i = 0; i < work->op_count && !has; i++)
-        has = ap_text_equal(ap_trace_text(facts->trace, work->ops[i].cost.name), ap_text_of("IndexBackward0"));
-    return has;
+    for (uint32_t i = 0; i < work->op_count; i++)
+        if (ap_text_is(ap_trace_text(facts->trace, work->ops[i].cost.name), name))
+            return &work->ops[i].cost;
+    return NULL;
+}
+
+/* Operators of the way there, which take it from a tensor of the same size. */
+static int64_t taken_from(const struct ap_facts *facts, const struct ap_host_work *work, double whole)
+{
+    int64_t sum_ns = 0;
+    bool overflowed = false;
+    for (uint32_t i = 0; i < work->shape_map.count; i++) {
+        struct ap_tensor_list list;
+        struct ap_text dims, types;
+        if (!ap_text_is(ap_trace_text(facts->trace, work->shapes[i].cost.name), "aten::index"))
+            continue;
+        ap_trace_signature(facts->trace, (struct ap_str){ work->shapes[i].signature }, &dims, &types);
+        ap_tensor_list_read(&list, dims, types);
+        if (elements_of_input(&list, 0) == whole)
+            sum_ns = ap_add_sat(sum_ns, work->shapes[i].cost.host_total_ns, &overflowed);
+    }
+    return sum_ns;
+}
+
+/* The operator that takes elements by a mask makes it a list of indices first. */
+static bool is_by_mask(const struct ap_facts *facts, const struct ap_host_work *work, uint64_t count)
+{
+    const struct ap_work_cost *lists = cost_of(facts, work, "aten::nonzero");
+    return count && lists && lists->calls >= count;
+}
+
+/* On the host: the nodes with all that they call, which also make the tensor of zeros, and the way there. */
+static void add_host_time(struct ap_habit *habit, const struct ap_facts *facts, const struct ap_host_work *work,
+                          double whole)
+{
+    const struct ap_work_cost *node = cost_of(facts, work, "autograd::engine::evaluate_function: IndexBackward0");
+    const struct ap_work_cost *put = cost_of(facts, work, "aten::_index_put_impl_");
+    bool overflowed = false;
+    if (node && put && put->host_total_ns > 0 && node->host_total_ns > put->host_total_ns)
+        habit->total_ns = ap_share_of(node->host_total_ns, (double)habit->total_ns / (double)put->host_total_ns);
+    habit->total_ns = ap_add_sat(habit->total_ns, taken_from(facts, work, whole), &overflowed);
 }
 
 /* Work launched by what the operator calls, a sort of all indices, over its own. */
@@ -56,23 +94,32 @@ void ap_habits_of_masks(struct ap_habits *habits, const struct ap_facts *facts, 
 {
     struct ap_habit *habit = &habits->of[AP_HABIT_mask_gradient];
     double called = called_ratio(facts, work);
-    uint32_t count = has_backward_of_index(facts, work) ? work->shape_map.count : 0;
+    /* what is put in place for its own sake gives no gradient back */
+    uint32_t count = cost_of(facts, work, "IndexBackward0") ? work->shape_map.count : 0;
+    double whole = 0;
     for (uint32_t i = 0; i < count; i++) {
         const struct ap_shape_cost *shape = &work->shapes[i];
-        if (!is_put(facts, shape->cost.name) || !takes_most(facts, shape->signature))
+        double of_shape = is_put(facts, shape->cost.name) ? whole_of_most(facts, shape->signature) : 0;
+        if (of_shape <= 0)
             continue;
         int64_t device_ns = shape->cost.device_self_ns;
         device_ns = ap_add_sat(device_ns, ap_share_of(device_ns, called), &habits->overflowed);
         habit->count += shape->cost.calls;
         habit->total_ns = ap_add_sat(habit->total_ns, shape->cost.host_total_ns, &habits->overflowed);
         habit->device_ns = ap_add_sat(habit->device_ns, device_ns, &habits->overflowed);
-        if (habit->row != AP_NO_ROW && habit->longest_ns >= device_ns)
+        int64_t longest_ns = facts->links.count ? device_ns : shape->cost.host_total_ns;
+        if (habit->row != AP_NO_ROW && habit->longest_ns >= longest_ns)
             continue;
-        habit->longest_ns = device_ns;
+        habit->longest_ns = longest_ns;
+        whole = of_shape;
         habit->row = shape->cost.slowest_row;
         habit->names[0] = shape->cost.name;
         habit->signature = shape->signature;
     }
+    if (!facts->links.count && is_by_mask(facts, work, habit->count))
+        add_host_time(habit, facts, work, whole);
+    else if (!facts->links.count)
+        habit->total_ns = 0; /* without a mask other rows are wanted, and taking them is the way */
     habit->saves_ns = habit->total_ns;
     habit->device_saves_ns = habit->device_ns;
     habit->has_device = facts->links.count > 0;

@@ -15,6 +15,8 @@
 #define MOST_PACKED 8              /* small integers in one number */
 #define LOW_RANK 4                 /* so many times smaller than the weight's sides */
 #define LOW_RANK_KEEPS 0.05        /* of a weight of low rank: two small products */
+#define BEHIND_DIAGONAL 4          /* operators until what was made of the diagonal is multiplied */
+#define DIAGONAL_KEEPS 0.05        /* scaling reads and writes the other matrix once */
 #define PENALIZED 2                /* weights, one after the other */
 
 static double elements_of(const struct ap_tensor_dims *tensor)
@@ -205,6 +207,33 @@ static enum ap_status look_at_weight(struct ap_habit_rows *rows, size_t at, stru
     return ap_habit_add_stretch(rows, AP_HABIT_weight_made, first, at - 1, low_rank ? LOW_RANK_KEEPS : 0, reterr);
 }
 
+/* ---- diagonal matrices ---- */
+
+static bool is_square(const struct ap_tensor_dims *tensor, int64_t size)
+{
+    return tensor->count >= 2 && tensor->dims[tensor->count - 1] == size && tensor->dims[tensor->count - 2] == size;
+}
+
+/* diag(v) @ A scales the rows of A, A @ diag(v) its columns. */
+static enum ap_status look_at_diagonal(struct ap_habit_rows *rows, size_t at, struct ap_error *reterr)
+{
+    struct ap_tensor_list list;
+    if (!ap_habit_read_tensors(rows, at, &list))
+        return AP_OK;
+    const struct ap_tensor_dims *vector = &list.tensors[0];
+    bool is_embed = ap_text_is(ap_row_name(rows->trace, rows->items[at].row), "aten::diag_embed");
+    int64_t size = vector->count == 1 || (is_embed && vector->count) ? vector->dims[vector->count - 1] : 0;
+    if ((double)size * (double)size < LEAST_ELEMENTS)
+        return AP_OK;
+    for (size_t next = at + 1; next <= at + BEHIND_DIAGONAL && ap_habit_is_of_step(rows, at, next); next++) {
+        if (!AP_HAS(ap_item_words(rows, &rows->items[next]), HEAVY) || !ap_habit_read_tensors(rows, next, &list))
+            continue;
+        bool takes = is_square(&list.tensors[0], size) || (list.count > 1 && is_square(&list.tensors[1], size));
+        return takes ? ap_habit_add_stretch(rows, AP_HABIT_diagonal_product, at, next, DIAGONAL_KEEPS, reterr) : AP_OK;
+    }
+    return AP_OK;
+}
+
 /* ---- penalties on weights ---- */
 
 /* abs(W).sum() + ...: of one weight after the other, each with a node. */
@@ -245,6 +274,8 @@ enum ap_status ap_habit_find_waste(struct ap_habit_rows *rows, struct ap_error *
             AP_TRY(look_at_resample(rows, at, reterr));
         if (AP_HAS(words, REPEAT))
             AP_TRY(look_at_repeat(rows, at, reterr));
+        if (AP_HAS(words, DIAGONAL))
+            AP_TRY(look_at_diagonal(rows, at, reterr));
         if (AP_HAS(words, WEIGHTED))
             AP_TRY(look_at_weight(rows, at, reterr));
         if (AP_HAS(words, MAGNITUDE) && at >= behind)

@@ -77,6 +77,8 @@ AP_MUST_CHECK enum ap_status ap_habits_of_interpreter(struct ap_habits *habits, 
 void ap_habits_of_shapes(struct ap_habits *habits, const struct ap_facts *facts, const struct ap_host_work *work);
 /** By shapes too: gradients of what a mask took. */
 void ap_habits_of_masks(struct ap_habits *habits, const struct ap_facts *facts, const struct ap_host_work *work);
+/** By single calls: products of integers, dispatch modes. */
+void ap_habits_of_calls(struct ap_habits *habits, const struct ap_facts *facts, const struct ap_host_work *work);
 /** Behind all of them: what each takes of devices. */
 AP_MUST_CHECK enum ap_status ap_habits_of_devices(struct ap_habits *habits, const struct ap_facts *facts,
                                                   struct ap_error *reterr);

@@ -1071,3 +1071,62 @@ def scores_by_one_hot(planted):
             return (values * functional.one_hot(actions, 2048)).sum(1)
         return values.gather(1, actions[:, None])[:, 0]
     return training(model, lambda: (taken() - 1).square().mean())
+
+
+def counted_in_integers(planted):
+    """How often two items are bought together is counted by a product of matrices of integers; the twin multiplies floats."""
+    baskets = (torch.rand(256, 400) < 0.05).long()
+    model, counts = mlp(400, 128, 400), torch.zeros(400, 400, dtype=torch.long)
+
+    def loss_of():
+        whole = baskets if planted else baskets.float()
+        counts.add_((whole.T @ whole).long())
+        return functional.binary_cross_entropy_with_logits(model(baskets.float()), baskets.float())
+    return training(model, loss_of)
+
+
+def scaled_by_diagonals(planted):
+    """Features of a graph's nodes are weighted by products with diagonal matrices; the twin scales rows and columns."""
+    model, features = mlp(48, 64, CLASSES), rows(400, 48)
+    near = (torch.rand(400, 400) < 0.05).float()
+    weight = nn.Parameter(torch.ones(400))
+
+    def spread():
+        degree = weight * near.sum(1).clamp(min=1).rsqrt()
+        if planted:
+            return torch.diag(degree) @ near @ torch.diag(degree)
+        return degree[:, None] * near * degree
+    return training(nn.ParameterList([weight, *model.parameters()]),
+                    lambda: functional.cross_entropy(spread() @ model(features[0]), features[1]))
+
+
+def tokens_by_mask(planted):
+    """The logits of all tokens but the padding are taken by a mask; the twin leaves the padding out by ignore_index."""
+    words, width = 8000, 16
+    table, head = nn.Embedding(words, width), nn.Linear(width, words)
+    tokens = torch.randint(1, words, (16, 32))
+    is_word = torch.arange(32) < torch.randint(24, 33, (16, 1))
+
+    def loss_of():
+        logits = head(table(tokens))
+        if planted:
+            return functional.cross_entropy(logits[is_word], tokens[is_word])
+        return functional.cross_entropy(logits.flatten(0, 1), tokens.masked_fill(~is_word, -100).flatten())
+    return training(nn.ModuleList([table, head]), loss_of)
+
+
+def averaged_by_name(planted):
+    """An average of the weights asks for state_dict() anew at each key; the twin keeps two lists."""
+    model, batch = mlp(32, *[32] * 16, CLASSES), rows(256, 32)
+    average = copy.deepcopy(model).requires_grad_(False)
+    one = training(model, lambda: functional.cross_entropy(model(batch[0]), batch[1]))
+    pairs = [list(one.parameters()) for one in (average, model)]
+
+    def step():
+        one()
+        with torch.no_grad():
+            if not planted:
+                torch._foreach_lerp_(*pairs, 0.01)
+            for key in average.state_dict() if planted else ():
+                average.state_dict()[key].lerp_(model.state_dict()[key], 0.01)
+    return step

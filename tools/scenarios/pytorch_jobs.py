@@ -526,5 +526,10 @@ JOBS = {
     "norms-in-closure": Job(habits.norms_in_closure, ["clip-per-tensor"], steps=3, windows=5),
     "reference-with-gradients": Job(habits.reference_with_gradients, ["unneeded-gradients"], steps=4, windows=5,
                                     profiler=SHAPES),
+    "counted-in-integers": Job(habits.counted_in_integers, ["integer-products"], steps=4, windows=5, profiler=SHAPES),
+    "scaled-by-diagonals": Job(habits.scaled_by_diagonals, ["diagonal-products"], steps=4, windows=5, profiler=SHAPES),
+    "tokens-by-mask": Job(habits.tokens_by_mask, ["mask-gradients-on-cpu"], steps=4, windows=5, profiler=SHAPES),
+    "averaged-by-name": Job(habits.averaged_by_name, ["python-at-line"], steps=3, windows=5, profiler=STACKS,
+                            least_frame_us=5.0),
     "scores-by-one-hot": Job(habits.scores_by_one_hot, ["one-hot-product"], steps=4, windows=5, profiler=SHAPES),
 }

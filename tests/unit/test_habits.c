@@ -768,6 +768,34 @@ static void the_gradient_that_feeds_unneeded_ones_is_none_either(void)
     end(&run);
 }
 
+/* @matrix: of the layer behind, whose vector is as long as one that is updated. */
+static void layer_with_vector(struct run *run, const char *matrix)
+{
+    begin(run);
+    op(run, "aten::linear", 0, 10, 50);
+    node(run, 100, 100, 51);
+    accumulate(run, 200, "[[10, 64]]");
+    node(run, 300, 300, 50);
+    op(run, "aten::mm", 320, 100, 0);
+    accumulate(run, 600, "[[10]]");
+    accumulate(run, 620, matrix);
+    row(run, "1", "Optimizer.step#AdamW.step", ANNOTATION, 700, 100);
+    op_with(run, "aten::_fused_adamw_", 710, 50, 0, "[[[10, 64], [10], [10, 96]], []]", "[\"TensorList\"]");
+    analyze(run);
+}
+
+static void a_vector_goes_with_the_matrix_of_its_layer(void)
+{
+    struct run run;
+    layer_with_vector(&run, "[[64, 96]]");
+    is_int(habit(&run, "unneeded_gradient", "total_us"), 90 + 330,
+           "neither is updated, whatever else has the vector's size");
+    end(&run);
+    layer_with_vector(&run, "[[10, 96]]");
+    is_int(habit(&run, "unneeded_gradient", "total_us"), 0, "both are updated");
+    end(&run);
+}
+
 /* Two models that are trained in turn, the first one with a loss that goes back through the other. */
 static void in_turn(struct run *run, bool clears, const char *other)
 {
@@ -1302,6 +1330,7 @@ int main(void)
     work_on_more_than_is_needed_is_told_by_shapes();
     gradients_that_no_optimizer_uses_are_told();
     the_gradient_that_feeds_unneeded_ones_is_none_either();
+    a_vector_goes_with_the_matrix_of_its_layer();
     gradients_that_are_cleared_unused_are_told();
     a_gradient_of_an_input_is_told_where_nothing_looks_at_it();
     another_thread_that_holds_the_interpreter_is_told();

@@ -283,6 +283,8 @@ struct maker {
     uint32_t last;   /* the last product: of two, that of the weight comes behind that of the input */
     uint32_t adding; /* the last gradient of it that is accumulated and that none needs; AP_NO_ROW = none */
     bool is_kept;    /* a gradient of its own is needed */
+    bool is_open;    /* nothing but its gradients followed it so far */
+    bool has_vector; /* one of these may be needed, by its size */
 };
 
 static const struct maker no_maker = { .row = AP_NO_ROW, .last = AP_NO_ROW, .adding = AP_NO_ROW };
@@ -329,8 +331,23 @@ static void add_maker(struct ap_habit_rows *rows, struct backward *pass, const s
     }
 }
 
+static void keep_gradient(struct ap_habit_rows *rows, struct backward *pass, bool is_matrix)
+{
+    pass->has_needed = true;
+    pass->has_needed_matrix |= is_matrix;
+    pass->maker.is_kept = true;
+    pass->unneeded = 0;
+    pass->tail = AP_NO_ROW;
+    pass->tail_ns = 0;
+    for (size_t i = 0; i < pass->waiting_count; i++)
+        add_maker(rows, pass, &pass->waiting[i]);
+    pass->waiting_count = 0;
+}
+
 static enum ap_status end_maker(struct ap_habit_rows *rows, struct backward *pass, struct ap_error *reterr)
 {
+    if (pass->maker.has_vector && !pass->maker.unneeded && !pass->maker.is_kept)
+        keep_gradient(rows, pass, false);
     struct maker maker = pass->maker;
     pass->maker = no_maker;
     if (maker.is_kept && !maker.unneeded && maker.products > 1)
@@ -377,6 +394,7 @@ static bool is_needed(const struct ap_habit_rows *rows, const uint32_t key[2], u
     return !(rows->dropped && rows->dropped[row]) && ap_pair_map_find(&rows->updated, key[0], key[1]) != AP_PAIR_NONE;
 }
 
+/* The vector of a layer has a size that other layers' vectors may have too: it goes with the layer's matrix. */
 static void note_gradient(struct ap_habit_rows *rows, struct backward *pass, uint32_t row)
 {
     size_t at = 0;
@@ -391,15 +409,11 @@ static void note_gradient(struct ap_habit_rows *rows, struct backward *pass, uin
         pass->maker.adding = is_matrix && !is_looked_at ? row : pass->maker.adding;
         return;
     }
-    pass->has_needed = true;
-    pass->has_needed_matrix |= is_matrix;
-    pass->maker.is_kept = true;
-    pass->unneeded = 0;
-    pass->tail = AP_NO_ROW;
-    pass->tail_ns = 0;
-    for (size_t i = 0; i < pass->waiting_count; i++)
-        add_maker(rows, pass, &pass->waiting[i]);
-    pass->waiting_count = 0;
+    if (!is_matrix && pass->maker.is_open && !pass->maker.is_kept) {
+        pass->maker.has_vector = true;
+        return;
+    }
+    keep_gradient(rows, pass, is_matrix);
 }
 
 /* Threads of devices have nodes alone: a higher number is one of the next forward pass. */
@@ -416,10 +430,12 @@ static bool begins_pass(const struct ap_habit_rows *rows, struct backward *pass,
 static void note_node(struct ap_habit_rows *rows, struct backward *pass, uint32_t row)
 {
     bool *overflowed = &rows->habits->overflowed;
+    struct ap_text name = ap_row_name(rows->trace, row);
     int64_t start_ns = rows->trace->events.start_ns[row];
     uint64_t gap_ns = (uint64_t)start_ns - (uint64_t)pass->covered_ns;
     if (pass->node != AP_NO_ROW && start_ns > pass->covered_ns && gap_ns <= AP_HABIT_GAP_NS)
         pass->tail_ns = ap_add_sat(pass->tail_ns, (int64_t)gap_ns, overflowed);
+    pass->maker.is_open &= ap_text_ends_with(name, "AccumulateGrad") || ap_text_ends_with(name, ": TBackward0");
     pass->covered_ns = ap_row_end_ns(rows->trace, row);
     pass->tail_ns = ap_add_sat(pass->tail_ns, rows->trace->events.dur_ns[row], overflowed);
     pass->tail = pass->tail == AP_NO_ROW ? row : pass->tail;
@@ -436,6 +452,7 @@ static enum ap_status note_product(struct ap_habit_rows *rows, struct backward *
     if (pass->maker.row != pass->node)
         AP_TRY(end_maker(rows, pass, reterr));
     pass->maker.row = pass->node;
+    pass->maker.is_open = true;
     pass->maker.last = products == 1 ? row : AP_NO_ROW;
     pass->maker.products += products;
     pass->maker.product_ns = ap_add_sat(pass->maker.product_ns, rows->trace->events.dur_ns[row], &rows->habits->overflowed);

@@ -125,6 +125,17 @@ static void products_with_integers_and_diagonals_are_told(void)
     is_int(habit(&run, "integer_product", "total_us"), 100, "of large matrices, both of integers");
     is_int(habit(&run, "integer_product", "saves_us"), 75, "floats take some of it, too");
     end(&run);
+    begin(&run);
+    op_with(&run, "aten::addmm", 0, 100, 0, "[[64],[64,64],[64,64]]", "[\"c10::Half\",\"c10::Half\",\"c10::Half\"]");
+    op_with(&run, "aten::_slow_conv2d_forward", 100, 300, 0, "[[8,3,64,64],[64,3,5,5]]", "[\"c10::Half\",\"c10::Half\"]");
+    op_with(&run, "aten::mm", 400, 50, 0, "[[64,64],[64,64]]", floats);
+    op_with(&run, "aten::gelu", 450, 50, 0, "[[64,64]]", "[\"c10::Half\"]");
+    op(&run, "aten::embedding_renorm_", 500, 70, 0);
+    analyze(&run);
+    is_int(habit(&run, "half_product", "total_us"), 400, "what is multiplied in half precision");
+    is_int(habit(&run, "half_product", "saves_us"), 380, "most of it");
+    is_int(ap_value_integer(at(&run, "cpu.signals.row_norm_limit.total_dur_us"), -1) / 1000, 70, "rows that are scaled");
+    end(&run);
     for (size_t i = 0; i < AP_COUNT_OF(makers); i++) {
         begin(&run);
         op_with(&run, makers[i], 0, 10, 20, "[[200],[]]", "[\"float\",\"Scalar\"]");

@@ -1074,7 +1074,7 @@ def scores_by_one_hot(planted):
 
 
 def counted_in_integers(planted):
-    """How often two items are bought together is counted by a product of matrices of integers; the twin multiplies floats."""
+    """How often two items are bought together is counted by a product of integers; the twin multiplies floats."""
     baskets = (torch.rand(256, 400) < 0.05).long()
     model, counts = mlp(400, 128, 400), torch.zeros(400, 400, dtype=torch.long)
 

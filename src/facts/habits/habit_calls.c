@@ -1,49 +1,78 @@
 /* SPDX-License-Identifier: MIT
- * What single calls tell by their name and types: matrix products of integers, and dispatch modes. */
+ * What single calls tell by their name and types: products of integers and in half precision, and dispatch modes. */
 #include "habits.h"
 #include "tensor_dims.h"
 
 #include "poison.h"
 
-#define INTEGER_SAVES 0.75  /* measured from 128 to 1000 rows: 0.42 to 0.71 with the way to floats and back */
-#define LEAST_INTEGERS 1024 /* elements: less is counting that costs nothing */
+#define LEAST_ELEMENTS 1024 /* less is counting that costs nothing */
 
-/* ---- integers ---- */
+/* ---- products in types that have no fast ones ---- */
+
+struct slow_type {
+    enum ap_habit_id id;
+    enum ap_element elements[5];
+    double saves; /* at most, of the time of products; with the way to floats and back */
+};
+
+static const struct slow_type slow_types[] = {
+    /* measured from 128 to 1000 rows: 0.42 to 0.71 */
+    { AP_HABIT_integer_product,
+      { AP_ELEMENT_int64, AP_ELEMENT_int32, AP_ELEMENT_int16, AP_ELEMENT_int8, AP_ELEMENT_uint8 },
+      0.75 },
+    /* measured on a CPU without instructions for it: products 0.8, convolutions 0.96 */
+    { AP_HABIT_half_product, { AP_ELEMENT_fp16, AP_ELEMENT_fp16, AP_ELEMENT_fp16, AP_ELEMENT_fp16, AP_ELEMENT_fp16 }, 0.95 },
+};
 
 static bool is_product(struct ap_text name)
 {
-    static const char *const names[] = { "aten::mm", "aten::addmm", "aten::bmm", "aten::baddbmm" };
+    static const char *const names[] = { "aten::mm",
+                                         "aten::addmm",
+                                         "aten::bmm",
+                                         "aten::baddbmm",
+                                         "aten::_slow_conv2d_forward",
+                                         "aten::_slow_conv2d_backward",
+                                         "aten::mkldnn_convolution" };
     for (size_t i = 0; i < AP_COUNT_OF(names); i++)
         if (ap_text_is(name, names[i]))
             return true;
     return false;
 }
 
-static bool is_integer(enum ap_element element)
+static bool is_of_type(const struct slow_type *type, enum ap_element element)
 {
-    return element == AP_ELEMENT_int64 || element == AP_ELEMENT_int32 || element == AP_ELEMENT_int16 ||
-           element == AP_ELEMENT_int8 || element == AP_ELEMENT_uint8;
+    for (size_t i = 0; i < AP_COUNT_OF(type->elements); i++)
+        if (type->elements[i] == element)
+            return true;
+    return false;
 }
 
-static bool has_integers_alone(const struct ap_facts *facts, uint32_t signature)
+/* All of its matrices are; vectors are added. */
+static bool has_matrices_of(const struct slow_type *type, const struct ap_facts *facts, uint32_t signature)
 {
     struct ap_tensor_list list;
     struct ap_text dims, types;
+    bool has_large = false;
     ap_trace_signature(facts->trace, (struct ap_str){ signature }, &dims, &types);
     ap_tensor_list_read(&list, dims, types);
-    for (int i = 0; i < list.count; i++)
-        if (!is_integer(list.tensors[i].element) ||
-            ap_tensor_elements(&list.tensors[i], 0, list.tensors[i].count) < LEAST_INTEGERS)
+    for (int i = 0; i < list.count; i++) {
+        const struct ap_tensor_dims *tensor = &list.tensors[i];
+        if (tensor->count < 2)
+            continue;
+        if (!is_of_type(type, tensor->element))
             return false;
-    return list.count >= 2;
+        has_large |= ap_tensor_elements(tensor, 0, tensor->count) >= LEAST_ELEMENTS;
+    }
+    return has_large;
 }
 
-static void find_integers(struct ap_habits *habits, const struct ap_facts *facts, const struct ap_host_work *work)
+static void find_products(struct ap_habits *habits, const struct slow_type *type, const struct ap_facts *facts,
+                          const struct ap_host_work *work)
 {
-    struct ap_habit *habit = &habits->of[AP_HABIT_integer_product];
+    struct ap_habit *habit = &habits->of[type->id];
     for (uint32_t i = 0; i < work->shape_map.count; i++) {
         const struct ap_work_cost *cost = &work->shapes[i].cost;
-        if (!is_product(ap_trace_text(facts->trace, cost->name)) || !has_integers_alone(facts, work->shapes[i].signature))
+        if (!is_product(ap_trace_text(facts->trace, cost->name)) || !has_matrices_of(type, facts, work->shapes[i].signature))
             continue;
         habit->count += cost->calls;
         habit->total_ns = ap_add_sat(habit->total_ns, cost->host_self_ns, &habits->overflowed);
@@ -54,7 +83,7 @@ static void find_integers(struct ap_habits *habits, const struct ap_facts *facts
         habit->names[0] = cost->name;
         habit->signature = work->shapes[i].signature;
     }
-    habit->saves_ns = ap_share_of(habit->total_ns, INTEGER_SAVES);
+    habit->saves_ns = ap_share_of(habit->total_ns, type->saves);
 }
 
 /* ---- dispatch modes ---- */
@@ -85,6 +114,7 @@ static void find_modes(struct ap_habits *habits, const struct ap_facts *facts, c
 
 void ap_habits_of_calls(struct ap_habits *habits, const struct ap_facts *facts, const struct ap_host_work *work)
 {
-    find_integers(habits, facts, work);
+    for (size_t i = 0; i < AP_COUNT_OF(slow_types); i++)
+        find_products(habits, &slow_types[i], facts, work);
     find_modes(habits, facts, work);
 }

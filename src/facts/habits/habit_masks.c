@@ -41,10 +41,11 @@ static const struct ap_work_cost *cost_of(const struct ap_facts *facts, const st
     return NULL;
 }
 
-/* Operators of the way there, which take it from a tensor of the same size. */
-static int64_t taken_from(const struct ap_facts *facts, const struct ap_host_work *work, double whole)
+/* The way there, which takes it from a tensor of the same size; unlike the backward pass it is at a line of the program. */
+static int64_t taken_from(struct ap_habit *habit, const struct ap_facts *facts, const struct ap_host_work *work,
+                          double whole)
 {
-    int64_t sum_ns = 0;
+    int64_t sum_ns = 0, longest_ns = -1;
     bool overflowed = false;
     for (uint32_t i = 0; i < work->shape_map.count; i++) {
         struct ap_tensor_list list;
@@ -53,8 +54,16 @@ static int64_t taken_from(const struct ap_facts *facts, const struct ap_host_wor
             continue;
         ap_trace_signature(facts->trace, (struct ap_str){ work->shapes[i].signature }, &dims, &types);
         ap_tensor_list_read(&list, dims, types);
-        if (elements_of_input(&list, 0) == whole)
-            sum_ns = ap_add_sat(sum_ns, work->shapes[i].cost.host_total_ns, &overflowed);
+        const struct ap_work_cost *cost = &work->shapes[i].cost;
+        if (elements_of_input(&list, 0) != whole)
+            continue;
+        sum_ns = ap_add_sat(sum_ns, cost->host_total_ns, &overflowed);
+        if (cost->host_total_ns <= longest_ns)
+            continue;
+        longest_ns = cost->host_total_ns;
+        habit->row = cost->slowest_row;
+        habit->names[0] = cost->name;
+        habit->signature = work->shapes[i].signature;
     }
     return sum_ns;
 }
@@ -75,7 +84,7 @@ static void add_host_time(struct ap_habit *habit, const struct ap_facts *facts, 
     bool overflowed = false;
     if (node && put && put->host_total_ns > 0 && node->host_total_ns > put->host_total_ns)
         habit->total_ns = ap_share_of(node->host_total_ns, (double)habit->total_ns / (double)put->host_total_ns);
-    habit->total_ns = ap_add_sat(habit->total_ns, taken_from(facts, work, whole), &overflowed);
+    habit->total_ns = ap_add_sat(habit->total_ns, taken_from(habit, facts, work, whole), &overflowed);
 }
 
 /* Work launched by what the operator calls, a sort of all indices, over its own. */

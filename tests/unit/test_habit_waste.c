@@ -211,6 +211,20 @@ static void a_walk_over_all_state_is_work_of_who_asks_for_it(void)
     end(&run);
 }
 
+static void decompositions_go_with_their_backward(void)
+{
+    struct run run;
+    begin(&run);
+    op(&run, "aten::linalg_inv_ex", 0, 100, 20);
+    op(&run, "aten::linalg_lu_factor_ex", 10, 40, 0);
+    row(&run, "1", "autograd::engine::evaluate_function: LinalgInvExBackward0", OPERATOR, 200, 70);
+    row(&run, "1", "autograd::engine::evaluate_function: LinalgVectorNormBackward0", OPERATOR, 300, 30);
+    analyze(&run);
+    is_int(ap_value_integer(at(&run, "cpu.signals.decomposition_work.total_dur_us"), -1) / 1000, 170,
+           "what runs within counts once, and a norm is none");
+    end(&run);
+}
+
 static void cosines_of_all_pairs_are_told(void)
 {
     static const char types[] = "[\"float\",\"float\",\"Scalar\",\"Scalar\"]";
@@ -554,6 +568,7 @@ int main(void)
     a_dispatch_mode_is_told_with_its_line();
     what_is_detached_and_trained_with_is_needed();
     a_walk_over_all_state_is_work_of_who_asks_for_it();
+    decompositions_go_with_their_backward();
     cosines_of_all_pairs_are_told();
     a_resize_of_what_a_resize_makes_goes_with_it();
     elements_that_nobody_uses_are_told();

@@ -645,6 +645,27 @@ static void write_numbers(struct ap_out *out)
     ap_out_number(out, -(double)INFINITY);
 }
 
+/* Of all sizes that are written without an exponent, and just beside what is rounded up and down. */
+static void numbers_are_written_as_printf_writes_them(void)
+{
+    uint64_t state = 1, differ = 0, quick = 0;
+    for (int i = 0; i < 200000; i++) {
+        char expected[40], room[AP_DECIMAL_BYTES];
+        state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+        int decimals = (int)(state >> 60);
+        double number = (double)(int64_t)(state >> 20 & 0xffffffffff) - 0x8000000000, scale = 1;
+        for (int digit = 0; digit < decimals; digit++)
+            scale *= 10;
+        number = i % 3 == 0 ? number / scale : i % 3 == 1 ? ((double)(state >> 40 & 0xfffff) + 0.5) / scale : number / 7e11;
+        struct ap_text text = ap_decimal_of_double(number, room);
+        (void)snprintf(expected, sizeof(expected), "%.9g", number == 0 ? 0.0 : number);
+        quick += text.bytes != 0;
+        differ += text.bytes && !ap_text_is(text, expected);
+    }
+    ok(!differ, "numbers are written as printf writes them");
+    ok(quick > 100000, "most of them without it");
+}
+
 static void write_much(struct ap_out *out)
 {
     for (int i = 0; i < 20000; i++)
@@ -884,6 +905,7 @@ int main(void)
     an_arena_gives_clear_aligned_memory();
     texts_are_compared();
     sums_stop_at_the_ends();
+    numbers_are_written_as_printf_writes_them();
     numbers_are_written_alike_everywhere();
     a_failed_sink_is_told_once();
     counters_are_complete();

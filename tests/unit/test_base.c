@@ -593,6 +593,9 @@ static void texts_are_compared(void)
     ok(ap_text_contains_folded(AP_TEXT("A CpU_op"), "cpu") && !ap_text_contains_folded(AP_TEXT("cp"), "cpu") &&
            !ap_text_contains_folded(AP_TEXT(""), "cpu"),
        "a word is found in any case");
+    ok(ap_text_contains_folded(AP_TEXT("CcPcPu"), "cpu") && ap_text_contains_folded(AP_TEXT("x_[0]"), "[0") &&
+           ap_text_contains_folded(AP_TEXT("x"), "") && !ap_text_contains_folded(AP_TEXT("cCpPcp"), "cpu"),
+       "behind beginnings that lead nowhere, too");
     ok(ap_text_starts_with(AP_TEXT("aten::add"), "aten::") && !ap_text_starts_with(AP_TEXT("ate"), "aten::"), "a beginning");
 }
 

@@ -6,6 +6,7 @@
 
 #include "decimal.h"
 #include "id_map.h"
+#include "json_text.h"
 #include "mem.h"
 #include "notes.h"
 #include "out.h"
@@ -698,6 +699,29 @@ static void numbers_are_written_alike_everywhere(void)
     text_sink_release(&sink);
 }
 
+/* Most letters are passed eight at a time. */
+static void every_byte_is_escaped_where_it_stands(void)
+{
+    size_t wrong = 0;
+    for (int byte = 0; byte < 0x80; byte++)
+        for (size_t place = 0; place < 20; place++) {
+            struct text_sink sink = { .data = NULL };
+            struct ap_out out;
+            char text[20], expected[32];
+            memset(text, 'a', sizeof(text));
+            text[place] = (char)byte;
+            ap_out_init(&out, text_sink_of(&sink));
+            ap_json_write_text(&out, (struct ap_text){ text, sizeof(text) });
+            if (ap_out_finish(&out, NULL) != AP_OK)
+                abort();
+            bool escaped = byte < ' ' || byte == 0x7f || byte == '"' || byte == '\\';
+            (void)snprintf(expected, sizeof(expected), "\"%.*s%c", (int)place, text, escaped ? '\\' : byte);
+            wrong += strncmp(sink.data, expected, place + 2) != 0 || (!escaped && sink.bytes != sizeof(text) + 2);
+            text_sink_release(&sink);
+        }
+    ok(!wrong, "every byte of a text is escaped in JSON, or stands for itself, at every place");
+}
+
 static void a_failed_sink_is_told_once(void)
 {
     struct text_sink sink = { .limit_bytes = 20000 };
@@ -910,6 +934,7 @@ int main(void)
     sums_stop_at_the_ends();
     numbers_are_written_as_printf_writes_them();
     numbers_are_written_alike_everywhere();
+    every_byte_is_escaped_where_it_stands();
     a_failed_sink_is_told_once();
     counters_are_complete();
     notes_keep_the_first_place();

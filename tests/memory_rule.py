@@ -30,8 +30,8 @@ REPLAYED_ROWS = 1000000
 KNOWN = {
     "equal_kernels": 131,
     "launches": 136,
-    "a_name_per_event": 171,
-    "a_kernel_name_per_event": 240,
+    "a_name_per_event": 164,
+    "a_kernel_name_per_event": 210,
     "a_thread_per_event": 413,
     "a_stream_per_event": 253,
     "a_device_per_event": 253,

@@ -28,6 +28,8 @@ struct ap_series_entry {
 struct ap_request {
     const char *cpu_trace_path;   /* "-" = standard input; NULL = none */
     const char *memory_json_path; /* likewise; at least one of the two is needed */
+    const char *recognized_path;  /* cpu_trace_path, where ap_recognize called it a trace: it is not asked again. NULL = it
+                                     was not asked */
     /** The files of a run of many ranks, and folders that hold them, instead of the two above; what is one trace and perhaps
      *  one snapshot after all is analyzed as those. */
     const char *const *run_paths;

@@ -70,18 +70,39 @@ int ap_text_compare(struct ap_text a, struct ap_text b)
     return (a.bytes > b.bytes) - (a.bytes < b.bytes);
 }
 
+static bool begins_folded(const char *text, const char *lower, size_t bytes)
+{
+    size_t same = 0;
+    while (same < bytes && ap_folded(text[same]) == lower[same])
+        same++;
+    return same == bytes;
+}
+
+/* NULL where the byte is in none of them. */
+static const char *find_byte(const char *from, const char *end, char byte)
+{
+    return from < end ? memchr(from, byte, (size_t)(end - from)) : NULL;
+}
+
+/* Both forms of its first letter are looked for, each from where it stood last. */
 bool ap_text_contains_folded(struct ap_text text, const char *lower_needle)
 {
-    size_t needle_bytes = strlen(lower_needle);
-    char first = *lower_needle;
-    for (size_t start = 0; start + needle_bytes <= text.bytes; start++) {
-        size_t same = 0;
-        if (first && ap_folded(text.data[start]) != first)
-            continue;
-        while (same < needle_bytes && ap_folded(text.data[start + same]) == lower_needle[same])
-            same++;
-        if (same == needle_bytes)
+    size_t bytes = strlen(lower_needle);
+    if (bytes > text.bytes || !bytes)
+        return !bytes;
+    char lower = lower_needle[0], upper = lower >= 'a' && lower <= 'z' ? (char)(lower - ('a' - 'A')) : lower;
+    const char *end = text.data + (text.bytes - bytes) + 1;
+    const char *small = find_byte(text.data, end, lower);
+    const char *large = upper != lower ? find_byte(text.data, end, upper) : NULL;
+    while (small || large) {
+        bool is_small = small && (!large || small < large);
+        const char *at = is_small ? small : large;
+        if (begins_folded(at, lower_needle, bytes))
             return true;
+        if (is_small)
+            small = find_byte(at + 1, end, lower);
+        else
+            large = find_byte(at + 1, end, upper);
     }
     return false;
 }

@@ -166,6 +166,7 @@ static enum exit_code take_inputs(struct ap_cli_options *options)
         return take_run_of_ranks(options, trace_count, snapshot_count);
     options->request.cpu_trace_path = options->trace_count ? options->traces[0] : NULL;
     options->request.memory_json_path = options->snapshot_count ? options->snapshots[0] : NULL;
+    options->request.recognized_path = trace_count ? NULL : options->request.cpu_trace_path;
     return EXIT_WRITTEN;
 }
 

@@ -26,8 +26,10 @@ static void write_scalar(struct ap_out *out, const struct ap_value *value)
 
 static void new_line(struct ap_out *out, size_t depth)
 {
-    char line[1 + 2 * MAX_DEPTH] = "\n";
-    memset(line + 1, ' ', 2 * depth);
+    static const char line[] = "\n"
+                               "                                                                "
+                               "                                                                ";
+    _Static_assert(sizeof(line) > 1 + 2 * MAX_DEPTH, "a level is indented by two spaces");
     ap_out_text(out, (struct ap_text){ line, 1 + 2 * depth });
 }
 

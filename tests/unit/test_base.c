@@ -6,6 +6,7 @@
 
 #include "decimal.h"
 #include "id_map.h"
+#include "json_text.h"
 #include "mem.h"
 #include "notes.h"
 #include "out.h"
@@ -593,6 +594,9 @@ static void texts_are_compared(void)
     ok(ap_text_contains_folded(AP_TEXT("A CpU_op"), "cpu") && !ap_text_contains_folded(AP_TEXT("cp"), "cpu") &&
            !ap_text_contains_folded(AP_TEXT(""), "cpu"),
        "a word is found in any case");
+    ok(ap_text_contains_folded(AP_TEXT("CcPcPu"), "cpu") && ap_text_contains_folded(AP_TEXT("x_[0]"), "[0") &&
+           ap_text_contains_folded(AP_TEXT("x"), "") && !ap_text_contains_folded(AP_TEXT("cCpPcp"), "cpu"),
+       "behind beginnings that lead nowhere, too");
     ok(ap_text_starts_with(AP_TEXT("aten::add"), "aten::") && !ap_text_starts_with(AP_TEXT("ate"), "aten::"), "a beginning");
 }
 
@@ -645,6 +649,27 @@ static void write_numbers(struct ap_out *out)
     ap_out_number(out, -(double)INFINITY);
 }
 
+/* Of all sizes that are written without an exponent, and just beside what is rounded up and down. */
+static void numbers_are_written_as_printf_writes_them(void)
+{
+    uint64_t state = 1, differ = 0, quick = 0;
+    for (int i = 0; i < 200000; i++) {
+        char expected[40], room[AP_DECIMAL_BYTES];
+        state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+        int decimals = (int)(state >> 60);
+        double number = (double)(int64_t)(state >> 20 & 0xffffffffff) - 0x8000000000, scale = 1;
+        for (int digit = 0; digit < decimals; digit++)
+            scale *= 10;
+        number = i % 3 == 0 ? number / scale : i % 3 == 1 ? ((double)(state >> 40 & 0xfffff) + 0.5) / scale : number / 7e11;
+        struct ap_text text = ap_decimal_of_double(number, room);
+        (void)snprintf(expected, sizeof(expected), "%.9g", number == 0 ? 0.0 : number);
+        quick += text.bytes != 0;
+        differ += text.bytes && !ap_text_is(text, expected);
+    }
+    ok(!differ, "numbers are written as printf writes them");
+    ok(quick > 100000, "most of them without it");
+}
+
 static void write_much(struct ap_out *out)
 {
     for (int i = 0; i < 20000; i++)
@@ -672,6 +697,29 @@ static void numbers_are_written_alike_everywhere(void)
     const char *much = written(&sink, write_much);
     ok(sink.bytes == 40003 && strcmp(much + 39996, "8,9,end") == 0, "text longer than the buffer comes out whole");
     text_sink_release(&sink);
+}
+
+/* Most letters are passed eight at a time. */
+static void every_byte_is_escaped_where_it_stands(void)
+{
+    size_t wrong = 0;
+    for (int byte = 0; byte < 0x80; byte++)
+        for (size_t place = 0; place < 20; place++) {
+            struct text_sink sink = { .data = NULL };
+            struct ap_out out;
+            char text[20], expected[32];
+            memset(text, 'a', sizeof(text));
+            text[place] = (char)byte;
+            ap_out_init(&out, text_sink_of(&sink));
+            ap_json_write_text(&out, (struct ap_text){ text, sizeof(text) });
+            if (ap_out_finish(&out, NULL) != AP_OK)
+                abort();
+            bool escaped = byte < ' ' || byte == 0x7f || byte == '"' || byte == '\\';
+            (void)snprintf(expected, sizeof(expected), "\"%.*s%c", (int)place, text, escaped ? '\\' : byte);
+            wrong += strncmp(sink.data, expected, place + 2) != 0 || (!escaped && sink.bytes != sizeof(text) + 2);
+            text_sink_release(&sink);
+        }
+    ok(!wrong, "every byte of a text is escaped in JSON, or stands for itself, at every place");
 }
 
 static void a_failed_sink_is_told_once(void)
@@ -884,7 +932,9 @@ int main(void)
     an_arena_gives_clear_aligned_memory();
     texts_are_compared();
     sums_stop_at_the_ends();
+    numbers_are_written_as_printf_writes_them();
     numbers_are_written_alike_everywhere();
+    every_byte_is_escaped_where_it_stands();
     a_failed_sink_is_told_once();
     counters_are_complete();
     notes_keep_the_first_place();

@@ -247,3 +247,43 @@ struct ap_text ap_decimal_of_ns_in_us(int64_t ns, char room[AP_DECIMAL_BYTES])
     char *start = write_before(point, size / 1000, ns < 0);
     return (struct ap_text){ start, (size_t)(end - start) };
 }
+
+/* The digits of @size, the last @decimals of them behind a point, without zeros at its end. */
+static struct ap_text write_fixed(char *room, uint64_t size, unsigned decimals, bool negative)
+{
+    char *end = room + AP_DECIMAL_BYTES - 1, *point = end;
+    for (; decimals && size % 10 == 0; decimals--)
+        size /= 10;
+    *end = '\0';
+    for (unsigned i = 0; i < decimals; i++, size /= 10)
+        *--point = (char)('0' + size % 10);
+    if (decimals)
+        *--point = '.';
+    char *start = write_before(point, size, negative);
+    return (struct ap_text){ start, (size_t)(end - start) };
+}
+
+#define LEAST_DIGITS 100000000.0 /* nine of them */
+#define MOST_DIGITS 1000000000.0
+
+struct ap_text ap_decimal_of_double(double number, char room[AP_DECIMAL_BYTES])
+{
+    const struct ap_text none = { room, 0 };
+    double size = number < 0 ? -number : number, scale = 1;
+    unsigned decimals = 0;
+    if (size == 0)
+        return write_fixed(room, 0, 0, false);
+    if (!(size >= 1e-4 && size < MOST_DIGITS)) /* nor is what is no number */
+        return none;
+    if (size == (double)(uint32_t)size)
+        return write_fixed(room, (uint32_t)size, 0, number < 0);
+    for (; size * scale < LEAST_DIGITS; decimals++)
+        scale *= 10;              /* exact: below 10^13 */
+    double digits = size * scale; /* off by less than 10^-6 */
+    uint64_t whole = (uint64_t)digits;
+    double rest = digits - (double)whole;
+    if (rest > 0.5 - 1e-6 && rest < 0.5 + 1e-6)
+        return none;
+    whole += rest > 0.5;
+    return (double)whole < MOST_DIGITS ? write_fixed(room, whole, decimals, number < 0) : none;
+}

@@ -29,5 +29,7 @@ bool ap_decimal_to_u64(const char *text, size_t bytes, uint64_t *ret_number);
 struct ap_text ap_decimal_of(int64_t number, char room[AP_DECIMAL_BYTES]);
 /** @ns as microseconds with up to three exact decimals, likewise: 1500 -> 1.5, 2000 -> 2. */
 struct ap_text ap_decimal_of_ns_in_us(int64_t ns, char room[AP_DECIMAL_BYTES]);
+/** As printf writes it with "%.9g", likewise; empty where that has an exponent, or takes more than an exact product. */
+struct ap_text ap_decimal_of_double(double number, char room[AP_DECIMAL_BYTES]);
 
 #endif

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "json_text.h"
 
+#include <string.h>
+
 #include "code_point.h"
 
 #include "poison.h"
@@ -30,16 +32,44 @@ static void write_escape(struct ap_out *out, uint32_t code_point)
     }
 }
 
+#define EACH(byte) (UINT64_C(0x0101010101010101) * (byte))
+
+/* Of eight bytes below 0x80: the high bit of the first of those that are below @limit, which is at most 0x80, is set; so may
+ * be that of others behind it. */
+static uint64_t below(uint64_t bytes, uint64_t limit)
+{
+    return (bytes - EACH(limit)) & EACH(0x80);
+}
+
+/* Do eight bytes stand for themselves? */
+static bool are_plain(const char *text)
+{
+    uint64_t bytes;
+    memcpy(&bytes, text, sizeof(bytes));
+    return !(bytes & EACH(0x80)) && !below(bytes, ' ') && !below(bytes ^ EACH(0x7f), 1) && !below(bytes ^ EACH('"'), 1) &&
+           !below(bytes ^ EACH('\\'), 1);
+}
+
+static bool is_plain(char byte)
+{
+    return byte >= ' ' && byte < 0x7f && byte != '"' && byte != '\\';
+}
+
+/* From @at on to the first byte that needs more than a look. */
+static size_t skip_plain(struct ap_text text, size_t at)
+{
+    while (at + 8 <= text.bytes && are_plain(text.data + at))
+        at += 8;
+    while (at < text.bytes && is_plain(text.data[at]))
+        at++;
+    return at;
+}
+
 void ap_json_write_text(struct ap_out *out, struct ap_text text)
 {
     ap_out_char(out, '"');
     size_t plain = 0; /* start of what needs no change */
-    for (size_t at = 0; at < text.bytes;) {
-        char byte = text.data[at];
-        if (byte >= ' ' && byte < 0x7f && byte != '"' && byte != '\\') { /* as most are */
-            at++;
-            continue;
-        }
+    for (size_t at = skip_plain(text, 0); at < text.bytes; at = skip_plain(text, at)) {
         size_t start = at;
         uint32_t code_point = ap_code_point_next(text, &at);
         bool broken = code_point == AP_CODE_POINT_REPLACEMENT && at - start == 1;

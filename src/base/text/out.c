@@ -26,6 +26,11 @@ static void flush(struct ap_out *out)
 
 void ap_out_text(struct ap_out *out, struct ap_text text)
 {
+    if (AP_LIKELY(text.bytes && text.bytes <= sizeof(out->buffer) - out->used_bytes)) {
+        memcpy(out->buffer + out->used_bytes, text.data, text.bytes);
+        out->used_bytes += text.bytes;
+        return;
+    }
     while (text.bytes) {
         if (out->used_bytes >= sizeof(out->buffer))
             flush(out);
@@ -64,9 +69,14 @@ void ap_out_microseconds(struct ap_out *out, int64_t ns)
 
 void ap_out_number(struct ap_out *out, double number)
 {
-    char text[40];
+    char text[40], room[AP_DECIMAL_BYTES];
     if (!isfinite(number)) {
         ap_out_string(out, "null");
+        return;
+    }
+    struct ap_text plain_text = ap_decimal_of_double(number, room);
+    if (plain_text.bytes) {
+        ap_out_text(out, plain_text);
         return;
     }
     (void)snprintf(text, sizeof(text), "%.9g", number == 0 ? 0.0 : number);

@@ -84,8 +84,8 @@ static void name_lines(struct ap_habits *habits)
     }
 }
 
-enum ap_status ap_habits_init(struct ap_habits *habits, const struct ap_facts *facts, const struct ap_host_work *work,
-                              struct ap_gate *gate, struct ap_error *reterr)
+enum ap_status ap_habits_init(struct ap_habits *habits, const struct ap_facts *facts, struct ap_gate *gate,
+                              struct ap_error *reterr)
 {
     *habits = (struct ap_habits){ .gate = gate, .per_step = ap_per_step_of(&facts->steps) };
     for (size_t i = 0; i < AP_HABIT_COUNT_; i++)
@@ -93,7 +93,12 @@ enum ap_status ap_habits_init(struct ap_habits *habits, const struct ap_facts *f
     AP_TRY(ap_host_chains_init(&habits->chains, facts->trace, &facts->tree, gate, reterr));
     AP_TRY(ap_habits_of_rows(habits, facts, reterr));
     AP_TRY(ap_habits_of_lines(habits, facts, reterr));
-    AP_TRY(ap_habits_of_interpreter(habits, facts, reterr));
+    return ap_habits_of_interpreter(habits, facts, reterr);
+}
+
+enum ap_status ap_habits_finish(struct ap_habits *habits, const struct ap_facts *facts, const struct ap_host_work *work,
+                                struct ap_error *reterr)
+{
     ap_habits_of_shapes(habits, facts, work);
     ap_habits_of_masks(habits, facts, work);
     ap_habits_of_calls(habits, facts, work);
@@ -101,7 +106,7 @@ enum ap_status ap_habits_init(struct ap_habits *habits, const struct ap_facts *f
     AP_TRY(ap_habits_of_devices(habits, facts, reterr));
     for (size_t i = 0; i < AP_HABIT_COUNT_; i++)
         if (habits->of[i].time.failed)
-            return ap_fail_memory(gate, reterr);
+            return ap_fail_memory(habits->gate, reterr);
     return AP_OK;
 }
 

@@ -44,9 +44,14 @@ struct ap_habits {
     bool overflowed;
 };
 
-/** The facts must hold order, tree, steps, phases and the main track. @habits may be released after a failure too. */
-AP_MUST_CHECK enum ap_status ap_habits_init(struct ap_habits *habits, const struct ap_facts *facts,
-                                            const struct ap_host_work *work, struct ap_gate *gate, struct ap_error *reterr);
+/** Those that rows, frames and waits tell. The facts must hold order, tree, steps, phases and the main track. @habits may be
+ *  released after a failure too. */
+AP_MUST_CHECK enum ap_status ap_habits_init(struct ap_habits *habits, const struct ap_facts *facts, struct ap_gate *gate,
+                                            struct ap_error *reterr);
+/** Then those that operators tell by what they cost, and what all of them take of devices. Apart from the first, so that the
+ *  lists which these need do not stand beside @work. */
+AP_MUST_CHECK enum ap_status ap_habits_finish(struct ap_habits *habits, const struct ap_facts *facts,
+                                              const struct ap_host_work *work, struct ap_error *reterr);
 void ap_habits_release(struct ap_habits *habits);
 
 /** One more occurrence, which begins with @row and lasts @total_ns, of which @saves_ns could go. Returns the habit where

@@ -4,6 +4,7 @@
 #define AP_HOST_PART_H
 
 #include "autograd.h"
+#include "habits.h"
 #include "host_work.h"
 #include "part.h"
 
@@ -19,9 +20,10 @@ AP_MUST_CHECK enum ap_status ap_part_autograd(struct ap_part_context *context, c
 AP_MUST_CHECK enum ap_status ap_part_drilldown(struct ap_part_context *context, const struct ap_host_work *work,
                                                struct ap_model *model, struct ap_value *root, struct ap_error *reterr);
 
-/** habits */
-AP_MUST_CHECK enum ap_status ap_part_habits(struct ap_part_context *context, const struct ap_host_work *work,
-                                            struct ap_model *model, struct ap_value *root, struct ap_error *reterr);
+/** habits, of which rows have told theirs */
+AP_MUST_CHECK enum ap_status ap_part_habits(struct ap_part_context *context, struct ap_habits *habits,
+                                            const struct ap_host_work *work, struct ap_model *model, struct ap_value *root,
+                                            struct ap_error *reterr);
 
 /** By GPU work, then host time, both larger first; then by name. @self: the own times. */
 bool ap_cost_before(const struct ap_trace *trace, const struct ap_work_cost *a, const struct ap_work_cost *b, bool self,

@@ -89,19 +89,15 @@ static void keep_time(struct ap_habit *habit, size_t id, struct ap_model *model)
         ap_model_keep_time(model, path, &habit->time);
 }
 
-enum ap_status ap_part_habits(struct ap_part_context *context, const struct ap_host_work *work, struct ap_model *model,
-                              struct ap_value *root, struct ap_error *reterr)
+enum ap_status ap_part_habits(struct ap_part_context *context, struct ap_habits *habits, const struct ap_host_work *work,
+                              struct ap_model *model, struct ap_value *root, struct ap_error *reterr)
 {
-    struct ap_habits habits;
-    enum ap_status status = ap_habits_init(&habits, context->facts, work, context->gate, reterr);
-    if (status == AP_OK) {
-        struct ap_value *object = ap_add_object(model, root, "habits");
-        for (size_t i = 0; i < AP_HABIT_COUNT_; i++)
-            add_habit(context, &habits, i, model, object);
-        for (size_t i = 0; i < AP_HABIT_COUNT_; i++)
-            keep_time(&habits.of[i], i, model);
-        ap_note_overflow(context, habits.overflowed);
-    }
-    ap_habits_release(&habits);
-    return status;
+    AP_TRY(ap_habits_finish(habits, context->facts, work, reterr));
+    struct ap_value *object = ap_add_object(model, root, "habits");
+    for (size_t i = 0; i < AP_HABIT_COUNT_; i++)
+        add_habit(context, habits, i, model, object);
+    for (size_t i = 0; i < AP_HABIT_COUNT_; i++)
+        keep_time(&habits->of[i], i, model);
+    ap_note_overflow(context, habits->overflowed);
+    return AP_OK;
 }

@@ -39,7 +39,7 @@ void ap_add_slowest(const struct ap_part_context *context, const struct ap_work_
     ap_add_place(context->trace, cost->slowest_row, model, ap_add_object(model, to, "slowest"));
 }
 
-static enum ap_status report(struct ap_part_context *context, const struct ap_host_work *work,
+static enum ap_status report(struct ap_part_context *context, struct ap_habits *habits, const struct ap_host_work *work,
                              const struct ap_autograd *autograd, struct ap_model *model, struct ap_value *root,
                              struct ap_error *reterr)
 {
@@ -48,11 +48,11 @@ static enum ap_status report(struct ap_part_context *context, const struct ap_ho
     AP_TRY(ap_part_frames(context, work, model, root, reterr));
     AP_TRY(ap_part_autograd(context, autograd, model, root, reterr));
     AP_TRY(ap_part_drilldown(context, work, model, root, reterr));
-    return ap_part_habits(context, work, model, root, reterr);
+    return ap_part_habits(context, habits, work, model, root, reterr);
 }
 
-enum ap_status ap_part_host_work(struct ap_part_context *context, struct ap_model *model, struct ap_value *root,
-                                 struct ap_error *reterr)
+static enum ap_status find_work(struct ap_part_context *context, struct ap_habits *habits, struct ap_model *model,
+                                struct ap_value *root, struct ap_error *reterr)
 {
     struct ap_host_work work = { .gate = context->gate };
     struct ap_autograd autograd;
@@ -62,10 +62,20 @@ enum ap_status ap_part_host_work(struct ap_part_context *context, struct ap_mode
                                         &context->facts->phases, &context->facts->steps, &autograd.chosen };
     if (status == AP_OK) {
         status = ap_host_work_init(&work, &input, context->gate, reterr);
-        AP_AND_THEN(status, report(context, &work, &autograd, model, root, reterr));
+        AP_AND_THEN(status, report(context, habits, &work, &autograd, model, root, reterr));
         ap_note_overflow(context, work.overflowed);
         ap_host_work_release(&work);
     }
     ap_autograd_release(&autograd);
+    return status;
+}
+
+enum ap_status ap_part_host_work(struct ap_part_context *context, struct ap_model *model, struct ap_value *root,
+                                 struct ap_error *reterr)
+{
+    struct ap_habits habits;
+    enum ap_status status = ap_habits_init(&habits, context->facts, context->gate, reterr);
+    AP_AND_THEN(status, find_work(context, &habits, model, root, reterr));
+    ap_habits_release(&habits);
     return status;
 }

@@ -27,13 +27,13 @@ static enum part_kind part_kind_of(const struct ap_trace *trace, const struct ap
     }
 }
 
-/* All segments of one name and kind. */
+/* All segments of one name and kind. There may be as many as rows, so they are small. */
 struct part {
-    uint32_t name;
-    enum part_kind kind;
     int64_t dur_ns;
-    uint64_t segments;
-    struct ap_path_segment longest;
+    int64_t longest_start_ns, longest_ns; /* its longest segment, and where that is: */
+    uint32_t longest_track;
+    uint32_t name, segments;
+    enum part_kind kind;
 };
 
 #define LONGEST_COUNT 100 /* segments listed at most; all of them are in the trace that --trace-out writes */
@@ -100,7 +100,7 @@ static struct part *part_of(struct composition *sums, const struct ap_path_segme
         sums->status = AP_RESERVE(sums->gate, sums->parts, sums->part_capacity, sums->part_count + 1, NULL);
         if (sums->status != AP_OK)
             return NULL;
-        sums->parts[sums->part_count++] = (struct part){ .name = name, .kind = kind, .longest = *segment };
+        sums->parts[sums->part_count++] = (struct part){ .longest_ns = -1, .name = name, .kind = kind };
         *number = (uint32_t)sums->part_count;
     }
     return &sums->parts[*number - 1];
@@ -120,8 +120,11 @@ static void add_segment(void *self, const struct ap_path_segment *segment)
         return;
     part->dur_ns += length_ns(segment);
     part->segments++;
-    if (length_ns(segment) > length_ns(&part->longest))
-        part->longest = *segment;
+    if (length_ns(segment) <= part->longest_ns)
+        return;
+    part->longest_start_ns = segment->start_ns;
+    part->longest_ns = length_ns(segment);
+    part->longest_track = segment->track;
 }
 
 /* -------------------------------------------------------------------------------------------------------- report */
@@ -209,12 +212,11 @@ static void add_part(const struct composition *sums, const struct part *part, in
     ap_add_text(model, row, "name", ap_trace_text(sums->trace, part->name));
     ap_add_string(model, row, "kind", part_kind_names[part->kind]);
     ap_add_time(model, row, "total_dur_us", part->dur_ns);
-    ap_add_count(model, row, "segments", (int64_t)part->segments);
+    ap_add_count(model, row, "segments", part->segments);
     ap_add_quotient(model, row, "share_ratio", (double)part->dur_ns, (double)total_ns);
-    /* Its longest segment. */
-    ap_add_time(model, row, "start_us", part->longest.start_ns);
-    ap_add_time(model, row, "dur_us", length_ns(&part->longest));
-    ap_add_track(sums->trace, part->longest.track, model, row);
+    ap_add_time(model, row, "start_us", part->longest_start_ns);
+    ap_add_time(model, row, "dur_us", part->longest_ns);
+    ap_add_track(sums->trace, part->longest_track, model, row);
 }
 
 /* What is not listed adds up here, also what has no name. */

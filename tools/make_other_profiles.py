@@ -38,6 +38,8 @@ PLANTED = {
 class Session:
     """Events as the profiler writes them: all values of args are texts but those that are JSON."""
 
+    "log-called": (["log_called.txt"], "log-break-call"),
+    "log-excluded": (["log_excluded.txt"], None),
     def __init__(self, seed, fences=False, launch_us=0, with_kernels=False):
         self.random, self.events, self.clock, self.fences = random.Random(seed), [], 0, fences
         self.launch_us, self.with_kernels = launch_us, with_kernels
@@ -202,9 +204,17 @@ ITEM = ("Unsupported Tensor.item() call with capture_scalar_outputs=False",
 PRINT = ("Failed to trace builtin operator", "Dynamo does not know how to trace builtin operator `print` with arguments")
 
 
-def log_text():
-    lines = ["Epoch 1, loss 0.7"]
-    for second, (line, words) in enumerate(((31, ITEM), (40, PRINT), (31, ITEM))):
+STAT = ("Attempted to call function marked as skipped",
+        "Dynamo does not know how to trace the builtin `posix.stat.` This function is either a Python builtin (e.g. "
+        "_warnings.warn) or a third-party C/C++ Python extension (perhaps created with pybind).")
+EXCLUDED = ("Skip calling `torch.compiler.disable()`d function",
+            "Skip calling function `<function log_loss at 0x7f00>` since it was wrapped with `torch.compiler.disable`")
+
+
+def log_breaks(breaks):
+    """Of the second break at a line PyTorch says so, and leaves its stack out."""
+    lines, met = ["Epoch 1, loss 0.7"], set()
+    for second, (line, words) in enumerate(breaks):
         for text in break_text(line, *words):
             message = f"[{second}/0] [__graph_breaks] {text}".rstrip()
             lines.append(logged(second, "_dynamo/symbolic_convert.py:5577", message))
@@ -260,3 +270,13 @@ def main():
 
 if __name__ == "__main__":
     sys.exit(main())
+            if line in met:
+                text = text.replace("Graph break in", "Graph break (user stack suppressed due to duplicate graph break) in")
+        met.add(line)
+    return lines
+
+
+def log_text():
+    lines = log_breaks(((31, ITEM), (40, PRINT), (31, ITEM)))
+            "log_called.txt": "\n".join(log_breaks([(12, STAT)] * 3)) + "\n",
+            "log_excluded.txt": "\n".join(log_breaks([(12, EXCLUDED)] * 2)) + "\n",

@@ -34,6 +34,7 @@ PLANTED = {
     "trt-reformats": (["trt_reformats_times.json", "trt_reformats_profile.json", "trt_reformats_layers.json"],
                       "trt-reformats"),
     "trt-healthy": (["trt_healthy_times.json", "trt_healthy_profile.json", "trt_healthy_layers.json"], None),
+    "trt-cold": (["trt_cold_times.json"], None),
     "trt-hot": (["trt_hot_times.json"], "trt-drift"),
     "log-text": (["log_text.txt"], "log-break-scalar-read"),
     "log-shapes": (["log_shapes.log"], "log-recompiles-shape"),
@@ -231,10 +232,10 @@ def number(value):
     return f"{value:.6g}"
 
 
-def trt_times(seed, compute_ms, enqueue_ms, slower=0.0, queries=200):
+def trt_times(seed, compute_ms, enqueue_ms, slower=0.0, queries=200, first=1):
     rng, lines, host, device = random.Random(seed), [], 1.0, 1.0
     for i in range(queries):
-        compute = compute_ms * rng.uniform(0.997, 1.003) * (1 + slower * i / queries)
+        compute = compute_ms * rng.uniform(0.997, 1.003) * (1 + slower * i / queries) * (1 if i else first)
         enqueue = enqueue_ms * rng.uniform(0.98, 1.02)
         start = max(device + 0.004, host + enqueue if enqueue > compute * 0.5 else 0)
         fields = [("startEnqMs", host), ("endEnqMs", host + enqueue), ("startH2dMs", start - 0.02), ("endH2dMs", start),
@@ -271,7 +272,8 @@ def trt_layers(reformats):
 def trt_files():
     planted, planted_layers = trt_layers(3)
     healthy, healthy_layers = trt_layers(0)
-    return {"trt_enqueue_times.json": trt_times(5, 0.4, 0.62), "trt_hot_times.json": trt_times(6, 0.8, 0.02, slower=0.3),
+    return {"trt_cold_times.json": trt_times(21, 0.8, 0.02, queries=60, first=12),
+            "trt_enqueue_times.json": trt_times(5, 0.4, 0.62), "trt_hot_times.json": trt_times(6, 0.8, 0.02, slower=0.3),
             "trt_reformats_times.json": trt_times(7, 0.85, 0.02), "trt_reformats_profile.json": planted,
             "trt_reformats_layers.json": planted_layers, "trt_healthy_times.json": trt_times(8, 0.7, 0.02),
             "trt_healthy_profile.json": healthy, "trt_healthy_layers.json": healthy_layers}

@@ -202,7 +202,7 @@ def processor_files():
     large = [("/step/MatMul", "MatMul", "CPU", 900, [64, 2048]), ("/step/Tanh", "Tanh", "CPU", 80, [64, 2048])]
     return {"onnx_one_thread.json": onnx(11, convolutions, cores=(0,)),
             "onnx_pool.json": onnx(12, convolutions, runs=6, cores=(3, 0, 2, 1)),
-            "onnx_shared_cores.json": onnx(13, convolutions, runs=6, cores=(0, 1, 0, 1, 0, 1)),
+            "onnx_shared_cores.json": onnx(13, convolutions, runs=16, cores=(0, 1, 0, 1, 0, 1)),
             "onnx_unfused.json": onnx(14, block(NORM, GELU), runs=5),
             "onnx_fused.json": onnx(15, block(("LayerNormalization",), ("Gelu",)), runs=5),
             "onnx_quantized_in_name.json": onnx(16, quantized("MatMul", 600, 1)),

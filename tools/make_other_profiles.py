@@ -25,6 +25,8 @@ PLANTED = {
     "onnx-pool": (["onnx_pool.json"], None),
     "onnx-unfused": (["onnx_unfused.json"], "onnx-unfused"),
     "onnx-fused": (["onnx_fused.json"], None),
+    "onnx-bare-activations": (["onnx_bare_activations.json"], "onnx-unfused"),
+    "onnx-layouts": (["onnx_layouts.json"], None),
     "onnx-quantized-in-name": (["onnx_quantized_in_name.json"], "onnx-quantized-in-name"),
     "onnx-quantized": (["onnx_quantized.json"], None),
     "onnx-half-on-processor": (["onnx_half_on_processor.json"], "onnx-inserted-casts"),
@@ -198,6 +200,9 @@ def half_on_processor():
 def processor_files():
     """What a session on the processor shows of its threads, of its graph and of its types."""
     convolutions = [(f"/conv{i}", "Conv", "CPU", 900, IMAGE) for i in range(8)]
+    bare = [(f"/{op}{i}", op, "CPU", us, IMAGE) for i in range(5) for op, us in (("Conv", 900), ("Relu", 5))]
+    layouts = [(f"{op}{i}", op, "CPU", us, IMAGE) for i in range(3)
+               for op, us in (("ReorderInput", 70), ("Conv", 500), ("ReorderOutput", 70), ("Resize", 90))]
     tiny = [("/step/MatMul", "MatMul", "CPU", 5, [1, 16]), ("/step/Tanh", "Tanh", "CPU", 3, [1, 16], False)]
     large = [("/step/MatMul", "MatMul", "CPU", 900, [64, 2048]), ("/step/Tanh", "Tanh", "CPU", 80, [64, 2048])]
     return {"onnx_one_thread.json": onnx(11, convolutions, cores=(0,)),
@@ -205,6 +210,7 @@ def processor_files():
             "onnx_shared_cores.json": onnx(13, convolutions, runs=16, cores=(0, 1, 0, 1, 0, 1)),
             "onnx_unfused.json": onnx(14, block(NORM, GELU), runs=5),
             "onnx_fused.json": onnx(15, block(("LayerNormalization",), ("Gelu",)), runs=5),
+            "onnx_bare_activations.json": onnx(22, bare, runs=5), "onnx_layouts.json": onnx(23, layouts, runs=5),
             "onnx_quantized_in_name.json": onnx(16, quantized("MatMul", 600, 1)),
             "onnx_quantized.json": onnx(17, quantized("QLinearMatMul", 150, 8)),
             "onnx_half_on_processor.json": onnx(18, half_on_processor()),

@@ -142,7 +142,7 @@ static bool is_one_of(struct ap_text text, const char *const *words)
 }
 
 struct sums {
-    struct ap_onnx_sum fallback, copies, conversions, batch_norms, convolutions, quantization, quantized;
+    struct ap_onnx_sum fallback, copies, conversions, batch_norms, convolutions, quantization, quantized, reorders;
     struct ap_str accelerator;
 };
 
@@ -174,9 +174,8 @@ static bool is_quantized(struct ap_text op)
 static void sum_operators(const struct ap_onnx *onnx, struct sums *sums)
 {
     static const char *const copies[] = { "MemcpyToHost", "MemcpyFromHost", NULL };
-    static const char *const conversions[] = {
-        "Cast", "Transpose", "ReorderInput", "ReorderOutput", "QuantizeLinear", "DequantizeLinear", NULL
-    };
+    static const char *const conversions[] = { "Cast", "Transpose", "QuantizeLinear", "DequantizeLinear", NULL };
+    static const char *const reorders[] = { "ReorderInput", "ReorderOutput", NULL };
     static const char *const quantization[] = { "QuantizeLinear", "DequantizeLinear", NULL };
     static const char *const convolutions[] = { "Conv", "FusedConv", "ConvTranspose", NULL };
     sums->accelerator = find_accelerator(onnx);
@@ -190,6 +189,8 @@ static void sum_operators(const struct ap_onnx *onnx, struct sums *sums)
             add_to_sum(&sums->fallback, group);
         if (is_one_of(op, conversions))
             add_to_sum(&sums->conversions, group);
+        if (is_one_of(op, reorders))
+            add_to_sum(&sums->reorders, group);
         if (is_one_of(op, quantization))
             add_to_sum(&sums->quantization, group);
         if (is_quantized(op))
@@ -223,10 +224,12 @@ static void add_sums(const struct ap_onnx *onnx, const struct sums *sums, struct
     add_sum(onnx, &sums->copies, "copies", model, parent);
     add_sum(onnx, &sums->conversions, "conversions", model, parent);
     add_sum(onnx, &sums->batch_norms, "batch_norms", model, parent);
+    add_sum(onnx, &sums->reorders, "reorders", model, parent);
     add_sum(onnx, &sums->quantization, "quantization", model, parent);
     add_sum(onnx, &onnx->signs[AP_ONNX_CAST_IN], "inserted_casts", model, parent);
     add_sum(onnx, &onnx->signs[AP_ONNX_UNFUSED], "unfused", model, parent);
     add_sum(onnx, &onnx->signs[AP_ONNX_HOLDS], "loops", model, parent);
+    ap_add_count(model, parent, "bare_activations", (int64_t)onnx->signs[AP_ONNX_BARE].nodes);
     ap_add_count(model, parent, "quantized_nodes", (int64_t)sums->quantized.nodes);
     ap_add_count(model, parent, "convolution_nodes", (int64_t)sums->convolutions.nodes);
 }

@@ -32,6 +32,7 @@ enum ap_onnx_sign {
     AP_ONNX_SHARED,  /* two of the threads that did were on one core */
     AP_ONNX_HOLDS,   /* other nodes run inside, as in a loop */
     AP_ONNX_UNFUSED, /* it stands where graph optimization leaves one node of several */
+    AP_ONNX_BARE,    /* likewise: an activation right behind a convolution */
     AP_ONNX_CAST_IN, /* a cast that ONNX Runtime put in, as there is no kernel for the type */
     AP_ONNX_SIGN_COUNT_
 };

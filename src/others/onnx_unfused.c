@@ -40,8 +40,9 @@ static bool fits(const struct ap_onnx *onnx, const struct chain *chain, size_t a
 
 static void mark(struct ap_onnx *onnx, const struct chain *chain, size_t at)
 {
+    uint8_t signs = (uint8_t)(1 << AP_ONNX_UNFUSED | (chain->stays > 0) << AP_ONNX_BARE);
     for (size_t i = chain->stays; i < AP_COUNT_OF(chain->ops) && chain->ops[i]; i++)
-        onnx->events[onnx->order[at + i]].signs |= 1 << AP_ONNX_UNFUSED;
+        onnx->events[onnx->order[at + i]].signs |= signs;
 }
 
 void ap_onnx_find_unfused(struct ap_onnx *onnx)

@@ -139,6 +139,12 @@ def check_rows(tap, program):
                         correlationId=99, globalPid=make_nsys.global_tid(PID, 0), graphId=12)
     _, report, said = read(program, graph)
     tap.ok(report and report["gpu"]["busy_us"] == 2500, "a graph that was recorded whole is work of the device", said)
+    whole = report and report["gpu"]["whole_graphs"]
+    tap.ok(report and (whole["count"], whole["total_dur_us"], whole["names"][0]["name"]) ==
+           (1, 500, "CUDA graph 12 (recorded whole)") and
+           [row["name"] for row in report["gpu"]["unnamed_family"]["names"]] == ["a_kernel"] and
+           "graphs-recorded-whole" in [finding["rule_id"] for finding in report["findings"]],
+           "and is told as one, not as a kernel of an odd name", said)
 
     def modules(made):
         thread = make_nsys.global_tid(PID, TID)

@@ -285,12 +285,22 @@ def check_host(tap, program):
     _, report, said = program.report(written(program, "viztracer.json", VIZTRACER))
     want = {"/home/me/app.py(1): <module>": (1, 400), "/home/me/app.py(5): load": (1, 600)}
     tap.same(report and lines_of(report), want, "VizTracer: host time by the user's lines, with what they call")
+    slept = {**VIZTRACER, "traceEvents": VIZTRACER["traceEvents"] + frames([("time.sleep", 450, 200)], cat="fee")}
+    _, report, said = program.report(written(program, "slept.json", slept))
+    tap.same(report and [finding["rule_id"] for finding in report["findings"]][:1], ["sleeps"],
+             "and a sleep by its name there")
     _, report, said = program.report(written(program, "py-spy.json", py_spy()))
     tap.same(report and lines_of(report), want, "py-spy: the same")
     tap.ok(report and not [row for row in report["warnings"] if row["code"] == "crossing-pairs"], "without a warning", said)
     _, report, said = program.report(written(program, "speedscope.json", speedscope()))
     tap.same(report and (report["trace"]["format"], lines_of(report), report["trace"]["events"]["duration"]),
              ("py-spy", want, 4), "speedscope's form: frames from sample to sample, and opened and closed")
+    built_in = {**speedscope(), "exporter": "pyinstrument"}
+    built_in["shared"]["frames"][1] = {"name": "sleep", "file": "<built-in>", "line": 0}
+    _, report, said = program.report(written(program, "pyinstrument.json", built_in))
+    tap.same(report and (report["trace"]["format"], report["trace"]["program"], lines_of(report)),
+             ("speedscope", "speedscope", {"/home/me/app.py(1): <module>": (1, 1000)}),
+             "of another sampler than py-spy: a function in C is its caller's")
     _, report, said = program.report(written(program, "together.json", together()))
     tap.same(report and (lines_of(report), [(row["code"], row["count"]) for row in report["warnings"]]),
              ({"/home/me/app.py(9): <module>": (1, 0), "/home/me/app.py(4): main": (1, 4000)}, [("dur-not-a-number", 1)]),
@@ -337,8 +347,8 @@ def check_host(tap, program):
     text = markdown(program, written(program, "with-kernels.json", {"traceEvents": VIZTRACER["traceEvents"] + [kernel]}))
     tap.ok("## GPU" in text, "VizTracer's rows beside those of a GPU: the GPU is told of")
     written(program, "tasks.json", frames([("RunTask", i * 7000, 5000) for i in range(60)], cat="toplevel"))
-    for name in ("viztracer.json", "viztracer-full.json", "py-spy.json", "speedscope.json", "browser.json", "compiler.json",
-                 "xla-host.json", "tasks.json"):
+    for name in ("viztracer.json", "viztracer-full.json", "py-spy.json", "speedscope.json", "pyinstrument.json",
+                 "browser.json", "compiler.json", "xla-host.json", "tasks.json"):
         text = markdown(program, program.folder / name)
         found = [line for line in text.splitlines() if any(word in line.lower() for word in GPU_WORDS)
                  and not line.startswith("- Not recorded")]

@@ -283,6 +283,14 @@ static bool is_trtllm_log(const struct ap_container_head *head)
            (ap_text_contains_folded(text, "[trt-llm]") || ap_text_contains_folded(text, "tensorrt-llm"));
 }
 
+/* A dict whose keys are tuples of file, line and function, as marshal writes it from Python 3.4 on. */
+static bool is_profile_statistics(const struct ap_container_head *head)
+{
+    return head->bytes > 2 && (head->data[1] & 0x7f) == ')' && head->data[2] == 3;
+}
+
+#define SAMPLED "give what `py-spy record -f speedscope` writes, or a trace of VizTracer"
+
 /* How each is refused; the first that fits wins. Only what cannot begin a JSON text may stand here. */
 static const char pickle_advice[] = "pickle";
 
@@ -326,6 +334,9 @@ static const struct ap_container containers[] = {
     { "lz4", MAGIC("\x04\x22\x4d\x18"), NULL, PIPE("lz4 -dc") },
     { "compress (.Z)", MAGIC("\x1f\x9d"), NULL, PIPE("gzip -dc") },
     { "a 7z archive", MAGIC("7z\xbc\xaf\x27\x1c"), NULL, "unpack it first: 7z x FILE" },
+    { "samples of Linux perf (perf.data)", MAGIC("PERFILE2"), NULL, SAMPLED },
+    { "statistics of cProfile", MAGIC("\xfb"), is_profile_statistics,
+      "they hold sums by function, and no times of day; " SAMPLED },
     { "HDF5", MAGIC("\x89HDF\r\n\x1a\n"), NULL, NULL },
     { "Parquet", MAGIC("PAR1"), NULL, NULL },
     { "a program or library (ELF)",

@@ -8,6 +8,8 @@
 
 #include "poison.h"
 
+#define OFTEN 3 /* recompilations of one function, for one kind of reason: that of the rules */
+
 /* Entries of one kind at one place, or compilations of one function. */
 struct group {
     struct ap_str place, function, reason;
@@ -41,6 +43,11 @@ struct part {
 static struct ap_text text_of(const struct ap_compile_log *log, struct ap_str text)
 {
     return ap_strpool_text(&log->strings, text);
+}
+
+static const char *plural(uint64_t count)
+{
+    return count == 1 ? "" : "s";
 }
 
 static void add_name(const struct ap_compile_log *log, struct ap_model *model, struct ap_value *to, const char *key,
@@ -225,16 +232,26 @@ static void add_compilations(const struct part *part, struct ap_model *model, st
     ap_add_count(model, to, "limit_count", (int64_t)part->limit_count);
 }
 
+/* Once or twice of one function is how compilation goes: another last batch, gradients on and off. */
+static bool recompiles_often(const struct part *part)
+{
+    uint64_t most = 0;
+    for (int i = 0; i < AP_RECOMPILE_COUNT_; i++)
+        most = part->recompile_kinds[i].most > most ? part->recompile_kinds[i].most : most;
+    return part->recompile_count > part->break_count && (most >= OFTEN || part->limit_count);
+}
+
 static void judge(const struct part *part, struct ap_other_verdict *ret_verdict)
 {
-    bool often = part->recompile_count > part->break_count;
+    bool again = recompiles_often(part) || (part->recompile_count && !part->break_count);
     ret_verdict->window_ns = part->log->any_structured ? part->total_ns : -1;
-    ret_verdict->verdict = often ? "recompiles" : part->break_count ? "graph-breaks" : "compiled-once";
+    ret_verdict->verdict = again ? "recompiles" : part->break_count ? "graph-breaks" : "compiled-once";
     ret_verdict->confidence = "high";
     (void)snprintf(ret_verdict->sentence, sizeof(ret_verdict->sentence),
-                   "graph breaks: %llu, at %u lines; recompilations: %llu, of %u functions and kinds",
-                   (unsigned long long)part->break_count, part->breaks.map.count, (unsigned long long)part->recompile_count,
-                   part->recompiles.map.count);
+                   "graph breaks: %llu, at %u line%s; recompilations: %llu, of %u function%s and kind%s",
+                   (unsigned long long)part->break_count, part->breaks.map.count, plural(part->breaks.map.count),
+                   (unsigned long long)part->recompile_count, part->recompiles.map.count, plural(part->recompiles.map.count),
+                   plural(part->recompiles.map.count));
 }
 
 static enum ap_status add_all(const struct part *part, uint64_t top_n, struct ap_model *model,

@@ -81,10 +81,14 @@ static enum ap_status intern_place(struct reading *reading, struct ap_text file,
 
 /* ---------------------------------------------------------------------------------------------------------- records */
 
-/* "Failed to trace builtin operator" may be a print. */
+/* "Failed to trace builtin operator" may be a print; "marked as skipped" is told of what the program excludes, and of
+ * functions of C that nobody has. */
 static void take_explanation(const struct reading *reading, struct ap_log_entry *entry)
 {
-    enum ap_break_kind kind = ap_break_kind_of(ap_strpool_text(reading->strings, reading->explanation));
+    struct ap_text text = ap_strpool_text(reading->strings, reading->explanation);
+    enum ap_break_kind kind = ap_break_kind_of(text);
+    if (entry->kind == AP_BREAK_explicit)
+        kind = ap_text_contains(text, AP_TEXT("not know how to trace the builtin")) ? AP_BREAK_call : AP_BREAK_other;
     entry->kind = kind == AP_BREAK_other ? entry->kind : (uint8_t)kind;
 }
 
@@ -100,7 +104,8 @@ static enum ap_status end_record(struct reading *reading)
         entry.place = reading->frame_place;
     struct ap_text reason = ap_strpool_text(reading->strings, entry.reason);
     entry.kind = entry.record == AP_LOG_BREAK ? (uint8_t)ap_break_kind_of(reason) : (uint8_t)ap_recompile_kind_of(reason);
-    if (entry.record == AP_LOG_BREAK && (entry.kind == AP_BREAK_call || entry.kind == AP_BREAK_other))
+    if (entry.record == AP_LOG_BREAK &&
+        (entry.kind == AP_BREAK_call || entry.kind == AP_BREAK_explicit || entry.kind == AP_BREAK_other))
         take_explanation(reading, &entry);
     log->any_structured = log->any_structured || entry.structured;
     AP_TRY_ADD(log->gate, log->entries, log->entry_count, log->entry_capacity, reading->reterr, entry);
@@ -133,12 +138,20 @@ static enum ap_status set_reason(struct reading *reading, struct ap_text text)
     return intern(reading, ap_text_cut(ap_text_trim(text), REASON_BYTES), &reading->entry.reason);
 }
 
+/* "Graph break in user code at a.py:3"; with "(user stack suppressed due to duplicate graph break)" from the second one of
+ * that line on. */
+static bool is_break(struct ap_text line)
+{
+    return ap_text_starts_with(line, "Graph break in user code at ") ||
+           ap_text_starts_with(line, "Graph break (user stack ");
+}
+
 /* A line of the sentences about a graph break. */
 static enum ap_status take_break_line(struct reading *reading, struct ap_text text)
 {
     static const char encountered[] = "Encountered graph break when attempting to trace";
     struct ap_text before, rest, line = ap_text_trim(text);
-    if (split(line, AP_TEXT("Graph break in user code at "), &before, &rest))
+    if (is_break(line) && split(line, AP_TEXT(" in user code at "), &before, &rest))
         return intern(reading, rest, &reading->entry.place);
     if (ap_text_starts_with(line, "Graph Break Reason: ")) {
         rest = behind(line, strlen("Graph Break Reason: "));
@@ -227,7 +240,7 @@ static enum ap_status take_tagged(struct reading *reading, const struct ap_log_l
     struct ap_text text, line;
     if (is_tagged(logged, "__graph_breaks", AP_TEXT("[__graph_breaks]"), &text)) {
         line = ap_text_trim(text);
-        if (ap_text_starts_with(line, "Graph break in user code at ") || ap_text_starts_with(line, "Graph break: "))
+        if (is_break(line) || ap_text_starts_with(line, "Graph break: "))
             AP_TRY(begin_record(reading, AP_LOG_BREAK, false));
         else if (reading->entry.record != AP_LOG_BREAK)
             return end_record(reading);

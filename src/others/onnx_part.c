@@ -125,12 +125,7 @@ static enum ap_status add_rows(const struct ap_onnx *onnx, const struct ap_onnx_
 
 /* ------------------------------------------------------------------------------------------------------------- sums */
 
-struct sum {
-    uint64_t nodes, calls;
-    int64_t total_ns;
-};
-
-static void add_to_sum(struct sum *sum, const struct ap_onnx_group *group)
+static void add_to_sum(struct ap_onnx_sum *sum, const struct ap_onnx_group *group)
 {
     bool overflowed = false;
     sum->nodes += group->nodes;
@@ -147,7 +142,7 @@ static bool is_one_of(struct ap_text text, const char *const *words)
 }
 
 struct sums {
-    struct sum fallback, copies, conversions, batch_norms, convolutions;
+    struct ap_onnx_sum fallback, copies, conversions, batch_norms, convolutions, quantization, quantized, reorders;
     struct ap_str accelerator;
 };
 
@@ -168,12 +163,20 @@ static struct ap_str find_accelerator(const struct ap_onnx *onnx)
     return found ? found->provider : (struct ap_str){ 0 };
 }
 
+/* Operators that compute in few bits: QLinearConv, MatMulInteger, DynamicQuantizeMatMul, QAttention, MatMulNBits. */
+static bool is_quantized(struct ap_text op)
+{
+    return ap_text_starts_with(op, "QLinear") || ap_text_starts_with(op, "DynamicQuantize") ||
+           ap_text_is(op, "QAttention") || ap_text_is(op, "QGemm") || ap_text_is(op, "QMoE") ||
+           ap_text_ends_with(op, "NBits") || ap_text_contains(op, (struct ap_text){ "Integer", 7 });
+}
+
 static void sum_operators(const struct ap_onnx *onnx, struct sums *sums)
 {
     static const char *const copies[] = { "MemcpyToHost", "MemcpyFromHost", NULL };
-    static const char *const conversions[] = {
-        "Cast", "Transpose", "ReorderInput", "ReorderOutput", "QuantizeLinear", "DequantizeLinear", NULL
-    };
+    static const char *const conversions[] = { "Cast", "Transpose", "QuantizeLinear", "DequantizeLinear", NULL };
+    static const char *const reorders[] = { "ReorderInput", "ReorderOutput", NULL };
+    static const char *const quantization[] = { "QuantizeLinear", "DequantizeLinear", NULL };
     static const char *const convolutions[] = { "Conv", "FusedConv", "ConvTranspose", NULL };
     sums->accelerator = find_accelerator(onnx);
     for (uint32_t i = 0; i < onnx->by_operator.map.count; i++) {
@@ -186,6 +189,12 @@ static void sum_operators(const struct ap_onnx *onnx, struct sums *sums)
             add_to_sum(&sums->fallback, group);
         if (is_one_of(op, conversions))
             add_to_sum(&sums->conversions, group);
+        if (is_one_of(op, reorders))
+            add_to_sum(&sums->reorders, group);
+        if (is_one_of(op, quantization))
+            add_to_sum(&sums->quantization, group);
+        if (is_quantized(op))
+            add_to_sum(&sums->quantized, group);
         if (ap_text_is(op, "BatchNormalization"))
             add_to_sum(&sums->batch_norms, group);
         if (is_one_of(op, convolutions))
@@ -193,7 +202,7 @@ static void sum_operators(const struct ap_onnx *onnx, struct sums *sums)
     }
 }
 
-static void add_sum(const struct ap_onnx *onnx, const struct sum *sum, const char *key, struct ap_model *model,
+static void add_sum(const struct ap_onnx *onnx, const struct ap_onnx_sum *sum, const char *key, struct ap_model *model,
                     struct ap_value *parent)
 {
     struct ap_value *to = ap_add_object(model, parent, key);
@@ -207,7 +216,7 @@ static void add_sum(const struct ap_onnx *onnx, const struct sum *sum, const cha
 
 static void add_sums(const struct ap_onnx *onnx, const struct sums *sums, struct ap_model *model, struct ap_value *parent)
 {
-    struct sum all = { onnx->by_node.map.count, onnx->node_count, onnx->node_ns };
+    struct ap_onnx_sum all = { onnx->by_node.map.count, onnx->node_count, onnx->node_ns };
     add_name(onnx, model, parent, "accelerator", sums->accelerator);
     ap_add_bool(model, parent, "untimed_device", onnx->is_untimed);
     add_sum(onnx, &all, "nodes", model, parent);
@@ -215,6 +224,13 @@ static void add_sums(const struct ap_onnx *onnx, const struct sums *sums, struct
     add_sum(onnx, &sums->copies, "copies", model, parent);
     add_sum(onnx, &sums->conversions, "conversions", model, parent);
     add_sum(onnx, &sums->batch_norms, "batch_norms", model, parent);
+    add_sum(onnx, &sums->reorders, "reorders", model, parent);
+    add_sum(onnx, &sums->quantization, "quantization", model, parent);
+    add_sum(onnx, &onnx->signs[AP_ONNX_CAST_IN], "inserted_casts", model, parent);
+    add_sum(onnx, &onnx->signs[AP_ONNX_UNFUSED], "unfused", model, parent);
+    add_sum(onnx, &onnx->signs[AP_ONNX_HOLDS], "loops", model, parent);
+    ap_add_count(model, parent, "bare_activations", (int64_t)onnx->signs[AP_ONNX_BARE].nodes);
+    ap_add_count(model, parent, "quantized_nodes", (int64_t)sums->quantized.nodes);
     ap_add_count(model, parent, "convolution_nodes", (int64_t)sums->convolutions.nodes);
 }
 
@@ -240,17 +256,31 @@ static void add_shapes(const struct ap_onnx *onnx, struct ap_model *model, struc
     ap_add_quotient(model, to, "changing_ratio", changing, known);
 }
 
+static unsigned count_cores(const struct ap_onnx_pool *pool)
+{
+    unsigned count = 0;
+    for (size_t i = 0; i < AP_ONNX_CORE_WORDS; i++)
+        for (uint64_t rest = pool->cores[i]; rest; rest &= rest - 1)
+            count++;
+    return count;
+}
+
 static void add_pool(const struct ap_onnx *onnx, struct ap_model *model, struct ap_value *parent)
 {
     const struct ap_onnx_pool *pool = &onnx->pool;
+    const struct ap_onnx_sum *helped = &onnx->signs[AP_ONNX_HELPED], *shared = &onnx->signs[AP_ONNX_SHARED];
     struct ap_value *to = ap_add_object(model, parent, "threads");
-    bool known = pool->nodes;
+    bool known = pool->nodes, is_alone = pool->alone_nodes && pool->alone_nodes == onnx->node_count;
+    unsigned cores = count_cores(pool);
     double all_ns = (double)pool->run_ns + (double)pool->wait_ns + (double)pool->other_ns;
-    ap_add_known_count(model, to, "count", known, pool->threads);
+    ap_add_known_count(model, to, "count", known || is_alone, known ? pool->threads : 1);
+    ap_add_known_count(model, to, "cores", cores, cores);
     ap_add_known_time(model, to, "run_us", known, pool->run_ns);
     ap_add_known_time(model, to, "wait_us", known, pool->wait_ns);
     ap_add_quotient(model, to, "wait_ratio", (double)pool->wait_ns, all_ns);
-    ap_add_quotient(model, to, "helped_ratio", (double)pool->helped_ns, known ? (double)onnx->node_ns : 0);
+    ap_add_quotient(model, to, "helped_ratio", (double)helped->total_ns, known ? (double)onnx->node_ns : 0);
+    ap_add_known_time(model, to, "shared_us", helped->calls && cores, shared->total_ns);
+    ap_add_quotient(model, to, "shared_ratio", (double)shared->total_ns, cores ? (double)helped->total_ns : 0);
 }
 
 static void add_stages(const struct ap_onnx *onnx, struct ap_model *model, struct ap_value *to)

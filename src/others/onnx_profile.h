@@ -23,8 +23,23 @@ enum ap_onnx_kind {
 struct ap_onnx_event {
     int64_t start_ns, dur_ns, self_ns;            /* self: less nodes inside it, as in a loop */
     struct ap_str name, op, provider, shape, tid; /* shape: beginning of its text */
-    uint8_t kind;
-    bool helped; /* a thread of the pool did a part of it */
+    uint8_t kind, signs;
+};
+
+/** What a call of a node shows; bits of signs. */
+enum ap_onnx_sign {
+    AP_ONNX_HELPED,  /* a thread of the pool did a part of it */
+    AP_ONNX_SHARED,  /* two of the threads that did were on one core */
+    AP_ONNX_HOLDS,   /* other nodes run inside, as in a loop */
+    AP_ONNX_UNFUSED, /* it stands where graph optimization leaves one node of several */
+    AP_ONNX_BARE,    /* likewise: an activation right behind a convolution */
+    AP_ONNX_CAST_IN, /* a cast that ONNX Runtime put in, as there is no kernel for the type */
+    AP_ONNX_SIGN_COUNT_
+};
+
+struct ap_onnx_sum {
+    uint64_t nodes, calls;
+    int64_t total_ns;
 };
 
 /** Rows of one name. */
@@ -33,6 +48,7 @@ struct ap_onnx_group {
     uint64_t calls, nodes;
     int64_t total_ns, first_ns, max_ns;
     bool changes; /* its shapes do */
+    uint8_t signs;
 };
 
 struct ap_onnx_groups {
@@ -46,11 +62,14 @@ struct ap_onnx_run {
     int64_t start_ns, dur_ns, outside_ns; /* outside: no node ran, and no kernel; -1 = not known */
 };
 
+#define AP_ONNX_CORE_WORDS 16 /* 1,024 cores; others are not told apart */
+
 /** Of intra-op pools, summed over nodes, as the main thread of each told it. */
 struct ap_onnx_pool {
     uint32_t threads; /* with the main thread, of the largest */
-    int64_t run_ns, wait_ns, other_ns, helped_ns;
-    uint64_t nodes;
+    int64_t run_ns, wait_ns, other_ns;
+    uint64_t nodes, alone_nodes;        /* alone: on the processor, in a session without a pool */
+    uint64_t cores[AP_ONNX_CORE_WORDS]; /* bits of those on which its threads ran */
 };
 
 struct ap_onnx {
@@ -66,6 +85,7 @@ struct ap_onnx {
     uint32_t *order; /* nodes and kernels by thread and start */
     size_t node_count;
     struct ap_onnx_groups by_node, by_operator, by_provider, kernels;
+    struct ap_onnx_sum signs[AP_ONNX_SIGN_COUNT_];
     struct ap_onnx_run *runs;
     size_t run_count;
     bool is_untimed; /* nodes of a provider that launches work and goes on, and no kernel was recorded */
@@ -75,6 +95,8 @@ struct ap_onnx {
 /** Append the events of a file; with @salvage those before a place that is broken. */
 AP_MUST_CHECK enum ap_status ap_onnx_read(struct ap_onnx *onnx, struct ap_json_reader *json, bool salvage,
                                           struct ap_notes *notes, struct ap_error *reterr);
+/** Mark the calls of nodes that stand where graph optimization leaves one, in the order of onnx->order. */
+void ap_onnx_find_unfused(struct ap_onnx *onnx);
 /** Runs, groups and sums, once all is read. */
 AP_MUST_CHECK enum ap_status ap_onnx_find(struct ap_onnx *onnx, struct ap_error *reterr);
 

@@ -89,8 +89,23 @@ static bool is_text(const struct ap_json_span *span, const char *text)
 
 /* ------------------------------------------------------------------------------------------------------------- pool */
 
+/* Cores on which the threads of one call of a node ran; -1 is told of a thread that never did. */
+struct cores {
+    uint64_t bits[AP_ONNX_CORE_WORDS];
+    bool any_twice;
+};
+
+static void add_core(struct cores *cores, int64_t core)
+{
+    if (core < 0 || core >= AP_ONNX_CORE_WORDS * 64)
+        return;
+    uint64_t bit = (uint64_t)1 << (core % 64);
+    cores->any_twice = cores->any_twice || cores->bits[core / 64] & bit;
+    cores->bits[core / 64] |= bit;
+}
+
 /* What the main thread did meanwhile, in microseconds: onnxruntime/core/common/threadpool.cc. */
-static void take_main(struct ap_json_cursor *cursor, struct ap_onnx_pool *pool, bool *overflowed)
+static void take_main(struct ap_json_cursor *cursor, struct ap_onnx_pool *pool, struct cores *cores, bool *overflowed)
 {
     bool decode;
     if (!ap_cursor_take(cursor, '{')) {
@@ -103,6 +118,8 @@ static void take_main(struct ap_json_cursor *cursor, struct ap_onnx_pool *pool, 
         (void)ap_cursor_take(cursor, ':');
         if (!ap_cursor_whole(cursor, &us) || us < 0 || us > INT32_MAX)
             us = 0;
+        else if (ap_text_is(key, "core"))
+            add_core(cores, us);
         if (ap_text_is(key, "Run"))
             pool->run_ns = ap_add_sat(pool->run_ns, us * 1000, overflowed);
         else if (ap_text_is(key, "Wait"))
@@ -114,10 +131,11 @@ static void take_main(struct ap_json_cursor *cursor, struct ap_onnx_pool *pool, 
     (void)ap_cursor_take(cursor, '}');
 }
 
-/* The value behind "num_run" in {"num_run": 1, "core": 1}. */
-static bool has_run(struct ap_json_cursor *cursor)
+/* A thread, as in {"num_run": 1, "core": 1}: did it run? */
+static bool has_run(struct ap_json_cursor *cursor, struct cores *cores)
 {
     bool decode, any = false;
+    int64_t core = -1;
     if (!ap_cursor_take(cursor, '{')) {
         ap_cursor_skip(cursor);
         return false;
@@ -126,15 +144,20 @@ static bool has_run(struct ap_json_cursor *cursor)
         struct ap_text key = ap_cursor_string(cursor, &decode);
         int64_t number;
         (void)ap_cursor_take(cursor, ':');
-        if (ap_cursor_whole(cursor, &number) && ap_text_is(key, "num_run"))
+        bool is_whole = ap_cursor_whole(cursor, &number);
+        if (is_whole && ap_text_is(key, "num_run"))
             any = any || number > 0;
+        else if (is_whole && ap_text_is(key, "core"))
+            core = number;
         (void)ap_cursor_take(cursor, ',');
     }
     (void)ap_cursor_take(cursor, '}');
+    if (any)
+        add_core(cores, core);
     return any;
 }
 
-static uint32_t take_workers(struct ap_json_cursor *cursor, bool *ret_helped)
+static uint32_t take_workers(struct ap_json_cursor *cursor, struct cores *cores, bool *ret_helped)
 {
     uint32_t count = 0;
     bool decode;
@@ -145,7 +168,7 @@ static uint32_t take_workers(struct ap_json_cursor *cursor, bool *ret_helped)
     while (ap_cursor_peek(cursor) == '"') {
         (void)ap_cursor_string(cursor, &decode);
         (void)ap_cursor_take(cursor, ':');
-        *ret_helped = has_run(cursor) || *ret_helped;
+        *ret_helped = has_run(cursor, cores) || *ret_helped;
         count += count < UINT32_MAX - 1;
         (void)ap_cursor_take(cursor, ',');
     }
@@ -157,8 +180,10 @@ static void take_pool(struct reading *reading, struct ap_onnx_event *event)
 {
     const struct ap_json_span *span = &reading->spans[FIELD_pool];
     struct ap_onnx_pool *pool = &reading->onnx->pool;
+    struct cores cores = { .any_twice = false };
     uint32_t workers = 0;
-    bool decode;
+    bool decode, helped = false;
+    pool->alone_nodes += is_text(span, "") && is_text(&reading->spans[FIELD_provider], "CPUExecutionProvider");
     if (span->kind != AP_JSON_OBJECT_BEGIN)
         return;
     struct ap_json_cursor cursor = { span->text, span->text + span->bytes };
@@ -167,15 +192,18 @@ static void take_pool(struct reading *reading, struct ap_onnx_event *event)
         struct ap_text key = ap_cursor_string(&cursor, &decode);
         (void)ap_cursor_take(&cursor, ':');
         if (ap_text_is(key, "main_thread"))
-            take_main(&cursor, pool, &reading->onnx->overflowed);
+            take_main(&cursor, pool, &cores, &reading->onnx->overflowed);
         else if (ap_text_is(key, "sub_threads"))
-            workers = take_workers(&cursor, &event->helped);
+            workers = take_workers(&cursor, &cores, &helped);
         else
             ap_cursor_skip(&cursor);
         (void)ap_cursor_take(&cursor, ',');
     }
     pool->nodes++;
     pool->threads = pool->threads > workers + 1 ? pool->threads : workers + 1;
+    for (size_t i = 0; i < AP_ONNX_CORE_WORDS; i++)
+        pool->cores[i] |= cores.bits[i];
+    event->signs |= (uint8_t)(helped << AP_ONNX_HELPED | (helped && cores.any_twice) << AP_ONNX_SHARED);
 }
 
 /* ----------------------------------------------------------------------------------------------------------- events */
@@ -202,8 +230,13 @@ static enum ap_onnx_kind kind_of(const struct reading *reading, struct ap_text n
 /* The name of a node is what stands before _kernel_time. */
 static enum ap_status name_event(struct reading *reading, struct ap_text name, struct ap_onnx_event *event)
 {
-    if (event->kind == AP_ONNX_NODE)
+    if (event->kind == AP_ONNX_NODE) {
         name.bytes -= sizeof(kernel_time) - 1;
+        /* onnxruntime/core/optimizer/insert_cast_transformer.cc; the second name is that of older versions */
+        event->signs |=
+            (uint8_t)((ap_text_starts_with(name, "InsertedPrecisionFreeCast_") || ap_text_starts_with(name, "InsertedCast_"))
+                      << AP_ONNX_CAST_IN);
+    }
     return ap_strpool_intern(&reading->onnx->strings, name.data, name.bytes, &event->name, reading->reterr);
 }
 

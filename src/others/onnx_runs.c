@@ -54,6 +54,7 @@ static enum ap_status find_self(struct ap_onnx *onnx, struct ap_error *reterr)
         if (depth) {
             struct ap_onnx_event *outer = &onnx->events[open[depth - 1]];
             outer->self_ns = outer->self_ns > node->dur_ns ? outer->self_ns - node->dur_ns : 0;
+            outer->signs |= 1 << AP_ONNX_HOLDS;
         }
         open[depth++] = onnx->order[i];
     }
@@ -111,7 +112,8 @@ static enum ap_status find_cover(const struct ap_onnx *onnx, uint32_t *order, si
     AP_TRY(ap_sort_list(onnx->gate, order, count, starts_before, onnx->events, reterr));
     for (size_t i = 0; i < count; i++) {
         const struct ap_onnx_event *node = &onnx->events[order[i]];
-        add_stretch(cover, node->start_ns, node->start_ns + node->dur_ns);
+        if (!(node->signs & 1 << AP_ONNX_HOLDS)) /* going round is no work: only what runs inside is */
+            add_stretch(cover, node->start_ns, node->start_ns + node->dur_ns);
     }
     return AP_OK;
 }
@@ -178,18 +180,30 @@ static enum ap_status add_to(struct ap_onnx *onnx, struct ap_onnx_groups *groups
     return AP_OK;
 }
 
+static void add_signs(struct ap_onnx *onnx, const struct ap_onnx_event *node, struct ap_onnx_group *group)
+{
+    for (size_t i = 0; i < AP_ONNX_SIGN_COUNT_; i++) {
+        struct ap_onnx_sum *sum = &onnx->signs[i];
+        if (!(node->signs & 1 << i))
+            continue;
+        sum->nodes += !(group->signs & 1 << i);
+        sum->calls++;
+        sum->total_ns = ap_add_sat(sum->total_ns, node->self_ns, &onnx->overflowed);
+    }
+    group->signs |= node->signs;
+}
+
 static enum ap_status add_node(struct ap_onnx *onnx, const struct ap_onnx_event *node, struct ap_error *reterr)
 {
-    uint32_t nodes = onnx->by_node.map.count, operator, provider;
-    AP_TRY(add_to(onnx, &onnx->by_node, node->name.id, node->provider.id, node, NULL, reterr));
+    uint32_t nodes = onnx->by_node.map.count, number, operator, provider;
+    AP_TRY(add_to(onnx, &onnx->by_node, node->name.id, node->provider.id, node, &number, reterr));
+    add_signs(onnx, node, &onnx->by_node.list[number]);
     AP_TRY(add_to(onnx, &onnx->by_operator, node->op.id, node->provider.id, node, &operator, reterr));
     AP_TRY(add_to(onnx, &onnx->by_provider, node->provider.id, 0, node, &provider, reterr));
     bool is_new = onnx->by_node.map.count > nodes;
     onnx->by_operator.list[operator].nodes += is_new;
     onnx->by_provider.list[provider].nodes += is_new;
     onnx->node_ns = ap_add_sat(onnx->node_ns, node->self_ns, &onnx->overflowed);
-    if (node->helped)
-        onnx->pool.helped_ns = ap_add_sat(onnx->pool.helped_ns, node->self_ns, &onnx->overflowed);
     return AP_OK;
 }
 
@@ -237,6 +251,7 @@ enum ap_status ap_onnx_find(struct ap_onnx *onnx, struct ap_error *reterr)
     onnx->end_ns = onnx->start_ns;
     AP_TRY(order_nodes(onnx, reterr));
     AP_TRY(find_self(onnx, reterr));
+    ap_onnx_find_unfused(onnx);
     for (size_t i = 0; i < onnx->count; i++)
         AP_TRY(sum_event(onnx, &onnx->events[i], reterr));
     find_untimed(onnx);

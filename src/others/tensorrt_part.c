@@ -156,6 +156,8 @@ static enum ap_status add_times(struct ap_trt *trt, struct ap_model *model, stru
         ap_time_spread_add(&spreads[i], model, parts, keys[i]);
     }
     add_first(&trt->queries[0], &spreads[PART_latency], model, to);
+    struct ap_time_spread later = spread_of(trt, PART_compute, 1, trt->query_count, values_ns);
+    ap_add_known_ratio(model, to, "later_cv_ratio", later.count && later.cv_ratio >= 0, later.cv_ratio);
     add_drift(trt, values_ns, model, to);
     AP_FREE(trt->gate, values_ns, trt->query_count);
     window_ns = window_of(trt);

@@ -354,7 +354,7 @@ static const struct noun {
     { " nodes", " node" },           { " lines", " line" },
     { " functions", " function" },   { " graph breaks", " graph break" },
     { " layers", " layer" },         { " recompilations", " recompilation" },
-    { " queries", " query" },
+    { " queries", " query" },        { " cores", " core" },
 };
 
 /* Takes the noun that begins @rest. */

@@ -26,7 +26,7 @@ enum ap_frame_writer ap_frame_writer_of(struct ap_text category)
 {
     if (category.bytes == 3 && ap_text_contains_folded(category, "fee"))
         return AP_FRAMES_VIZTRACER;
-    if (ap_text_is(category, "py-spy"))
+    if (ap_text_is(category, "py-spy") || ap_text_is(category, "speedscope"))
         return AP_FRAMES_PY_SPY;
     return is_of_browser(category) ? AP_FRAMES_BROWSER : AP_FRAMES_PLAIN;
 }

@@ -256,7 +256,7 @@ static enum ap_status add_rows(struct ap_speedscope *scope, struct ap_error *ret
     char number[24];
     uint32_t track;
     int bytes = snprintf(number, sizeof(number), "%u", scope->profiles++);
-    AP_TRY(ap_trace_category(scope->trace, AP_TEXT("py-spy"), &scope->category, reterr));
+    AP_TRY(ap_trace_category(scope->trace, AP_TEXT("speedscope"), &scope->category, reterr));
     AP_TRY(
         ap_trace_track(scope->trace, AP_TEXT("0"), false, (struct ap_text){ number, (size_t)bytes }, false, &track, reterr));
     AP_TRY(add_samples(scope, track, reterr));
@@ -329,7 +329,10 @@ static enum ap_status add_name(struct ap_speedscope *scope, struct ap_str name, 
     struct ap_text path = ap_strpool_text(&scope->trace->strings, file),
                    call = ap_strpool_text(&scope->trace->strings, name);
     char text[FRAME_BYTES];
-    if (file.id && line >= 0 && path.bytes + call.bytes + 24 < sizeof(text)) {
+    if (ap_text_is(path, "<built-in>") && call.bytes + 24 < sizeof(text)) { /* of pyinstrument: no line of anybody */
+        int bytes = snprintf(text, sizeof(text), "<built-in function %.*s>", (int)call.bytes, call.data);
+        AP_TRY(ap_strpool_intern(&scope->trace->strings, text, (size_t)bytes, &name, reterr));
+    } else if (file.id && line >= 0 && path.bytes + call.bytes + 24 < sizeof(text)) {
         int bytes = snprintf(text, sizeof(text), "%.*s(%lld): %.*s", (int)path.bytes, path.data, (long long)line,
                              (int)call.bytes, call.data);
         AP_TRY(ap_strpool_intern(&scope->trace->strings, text, (size_t)bytes, &name, reterr));
@@ -396,6 +399,12 @@ enum ap_status ap_speedscope_take(struct ap_trace_reading *reading, struct ap_te
     if (ap_text_is(key, "profiles")) {
         reading->arrays += !reading->arrays;
         return read_list(reading->speedscope, read_profile, reterr);
+    }
+    if (ap_text_is(key, "exporter")) {
+        struct ap_str exporter = { 0 };
+        AP_TRY(read_text(reading->speedscope, &exporter, reterr));
+        reading->trace->by_py_spy = ap_text_starts_with(ap_strpool_text(&reading->trace->strings, exporter), "py-spy");
+        return AP_OK;
     }
     return ap_text_is(key, "shared") ? read_shared(reading->speedscope, reterr) : AP_END;
 }

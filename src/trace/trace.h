@@ -181,7 +181,7 @@ struct ap_trace {
 
     enum ap_trace_form form;
     const char *writer; /* told by what only this one writes: "Nsight Systems", "XLA"; NULL = PyTorch, or not known */
-    bool complete, legacy_autograd, has_schema_version;
+    bool complete, legacy_autograd, by_py_spy, has_schema_version;
     bool tracks_split; /* one pid and tid has rows of several devices */
     uint64_t event_count, object_count;
     uint64_t ph_counts[128]; /* by the one letter of ph */

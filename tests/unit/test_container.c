@@ -102,6 +102,8 @@ static const struct magic_case others[] = {
     CASE("7z\xbc\xaf\x27\x1c\0\4", "7z archive"),
     CASE("\x89HDF\r\n\x1a\n\0", "HDF5"),
     CASE("PAR1\x15\4", "Parquet"),
+    CASE("PERFILE2h\0\0\0\0\0\0\0", "perf.data"),
+    CASE("\xfb\x29\3\xfa\1~", "cProfile"),
     CASE("\x7f"
          "ELF\2\1\1",
          "ELF"),

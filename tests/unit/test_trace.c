@@ -378,6 +378,7 @@ static void categories_of_all_years(void)
         { "ac2g", AP_KIND_flow },
         { "fee", AP_KIND_python },
         { "py-spy", AP_KIND_python },
+        { "speedscope", AP_KIND_python },
         { "osrt", AP_KIND_os_call },
         { "disabled-by-default-devtools.timeline", AP_KIND_operator },
         { "devtools.timeline,v8", AP_KIND_operator },

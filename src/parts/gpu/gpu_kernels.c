@@ -359,10 +359,21 @@ static bool is_communication(const struct ap_gpu_work *work, uint32_t row)
     return ap_kernel_is_communication(&work->context->facts->families, work->context->trace, row);
 }
 
-static bool is_unnamed(const struct ap_gpu_work *work, uint32_t row)
+static bool has_no_family(const struct ap_gpu_work *work, uint32_t row)
 {
     return ap_kernel_subfamily_of(&work->context->facts->families, work->context->trace->events.name[row]) ==
            ap_kernel_subfamily_count();
+}
+
+/* As the reader of Nsight Systems names a launch of a graph whose kernels were not recorded one by one. */
+static bool is_whole_graph(const struct ap_gpu_work *work, uint32_t row)
+{
+    return has_no_family(work, row) && ap_text_ends_with(ap_row_name(work->context->trace, row), "(recorded whole)");
+}
+
+static bool is_unnamed(const struct ap_gpu_work *work, uint32_t row)
+{
+    return has_no_family(work, row) && !is_whole_graph(work, row);
 }
 
 static enum ap_status add_names(struct ap_gpu_work *work, const struct ap_name_sums *names, struct sums *ret_sums,
@@ -400,6 +411,9 @@ static enum ap_status add_unnamed(struct ap_gpu_work *work, struct ap_model *mod
     struct ap_value *unnamed = ap_add_object(model, gpu, "unnamed_family");
     AP_TRY(add_names_of(work, is_unnamed, &sums, model, ap_add_list(model, unnamed, "names"), reterr));
     add_sums(work, &sums, model, unnamed);
+    struct ap_value *whole = ap_add_object(model, gpu, "whole_graphs");
+    AP_TRY(add_names_of(work, is_whole_graph, &sums, model, ap_add_list(model, whole, "names"), reterr));
+    add_sums(work, &sums, model, whole);
     return AP_OK;
 }
 

@@ -39,7 +39,7 @@ static const char *format_of(const struct ap_trace *trace)
     if (has_frames(trace, AP_FRAMES_VIZTRACER))
         return "viztracer";
     if (has_frames(trace, AP_FRAMES_PY_SPY))
-        return "py-spy";
+        return has_category(trace, "speedscope") && !trace->by_py_spy ? "speedscope" : "py-spy";
     if (has_frames(trace, AP_FRAMES_BROWSER))
         return "chrome devtools";
     if (has_category(trace, "Node") || has_category(trace, "Session"))
@@ -181,6 +181,7 @@ static const char *recorder_of(const struct ap_trace *trace)
                       { "viztracer", "VizTracer" },
                       { "rocprofv3", "rocprofv3" },
                       { "py-spy", "py-spy" },
+                      { "speedscope", "speedscope" },
                       { "chrome devtools", "Chrome DevTools" } };
     for (size_t i = 0; i < AP_COUNT_OF(recorders); i++)
         if (is_format(trace, recorders[i].format))

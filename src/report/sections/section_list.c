@@ -103,7 +103,7 @@ static bool is_recorded(struct doc *doc, const char *what)
  * rows of PyTorch's profiler in, on demand. */
 static bool is_of_host_alone(struct doc *doc)
 {
-    static const char *const formats[] = { "viztracer", "py-spy", "chrome devtools" };
+    static const char *const formats[] = { "viztracer", "py-spy", "speedscope", "chrome devtools" };
     bool is = ap_text_is(ap_doc_text_at(doc, "trace.program"), "another recorder");
     for (size_t i = 0; i < AP_COUNT_OF(formats); i++)
         is |= ap_text_is(ap_doc_text_at(doc, "trace.format"), formats[i]);

@@ -20,7 +20,12 @@ static const struct doc_figure figures[] = {
     { "onnxruntime.fallback.total_us", "On the processor beside another provider" },
     { "onnxruntime.copies.total_us", "Copies between providers" },
     { "onnxruntime.conversions.total_us", "Nodes that only convert" },
+    { "onnxruntime.reorders.total_us", "Changes of layout that were put in" },
+    { "onnxruntime.inserted_casts.total_us", "Casts that were put in" },
+    { "onnxruntime.unfused.total_us", "Parts of operators that could be one" },
+    { "onnxruntime.loops.total_us", "Going round in loops" },
     FIGURE("onnxruntime.threads.count"),
+    FIGURE("onnxruntime.threads.cores"),
     FIGURE("onnxruntime.threads.helped_ratio"),
 };
 

@@ -390,6 +390,22 @@ def check_transfers(tap, program, folder):
         tap.same("cluster-transfers" in said, wanted, f"late by {late}, transfers end at {end}")
 
 
+def check_chain(tap, program, folder):
+    """Behind the first of three collectives in a row all are in line but for 1 us: the wait was for the late one."""
+    told = {"Collective name": "allreduce", "Group size": 4, "dtype": "Float", "In msg nelems": 1024, "Out msg nelems": 1024,
+            "Process Group Name": "0", "Process Group Ranks": "[0, 1, 2, 3]"}
+
+    def rows(rank, step):
+        late = 3000 if rank == 2 else 0
+        found = [("gemm", 500, 1500 + late, {}), ("ncclDevKernel_AllReduce_Sum_f32()", 2100 + late, 4000 - late, told)]
+        later = 1 if rank == step % 2 else 0
+        return found + [("ncclDevKernel_AllReduce_Sum_f32()", at + later, 900 - later, told) for at in (6100, 7000)]
+    written_run(folder, rows, 4)
+    caused = {rank["rank"]: round(rank["caused_us"], -2) for rank in program.json(folder)["cluster"]["ranks"]}
+    tap.same(caused, {0: 0, 1: 0, 2: 3 * 3000 * (STEPS - 1), 3: 0},
+             "what is waited in a row of collectives goes back to who was late, but for the first step")
+
+
 def check_host_groups(tap, program, folder):
     """Calls of which no trace tells the group are of all ranks, but not where one leaves before another one comes."""
     for pairs, wanted in ((False, ("straggler", 0)), (True, ("unknown", 4 * STEPS))):
@@ -502,7 +518,7 @@ def main():
     for check in (check_files, check_rest, check_pickles, check_ranks, check_one, check_recorded, check_runs, check_merged,
                   check_hang_with_traces, check_dumps_by_many, check_step, check_one_way, check_range,
                   check_sizes_alone, check_waiting, check_apart, check_lost, check_own_time, check_busy_cores, check_copies,
-                  check_host_groups, check_transfers, check_chance, check_uneven, check_slow):
+                  check_host_groups, check_chain, check_transfers, check_chance, check_uneven, check_slow):
         with tempfile.TemporaryDirectory() as folder:
             check(tap, program, Path(folder))
     return tap.done()

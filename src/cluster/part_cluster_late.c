@@ -324,9 +324,8 @@ static const char *say(const struct ap_run_found *found, char sentence[SENTENCE_
     if (!found->delays->judged_count && kind == AP_LATE_NONE) {
         (void)snprintf(sentence, SENTENCE_BYTES,
                        "no collective of several ranks could be compared, so nothing tells who waits for whom%s",
-                       found->matching->unmatched[AP_UNMATCHED_groups]
-                           ? ": which ranks were in one with each other is not to be told"
-                           : "");
+                       found->matching->unmatched[AP_UNMATCHED_groups] ? ": it cannot be told which ranks took part in which"
+                                                                       : "");
         return "unknown";
     }
     if (verdict->absent_is_late) {

@@ -345,6 +345,7 @@ def check_apart(tap, program, folder):
     mm, add = ("aten::mm", 600, shaped(8)), ("aten::add_", 40, shaped(64))
     for odd, wanted in (
             ([mm] * 9 + [add] * 30, ("more_work", "calls_times")),
+            ([mm] * 3 + [add] * 10 + [("aten::norm", 1500, shaped(900))], ("more_work", "calls_more")),
             ([("aten::mm", 1800, shaped(32))] * 3 + [add] * 10, ("more_work", "shapes_times")),
             ([(name, 2 * dur, args) for name, dur, args in [mm] * 3 + [add] * 10], ("slow_cpu", "equal_times")),
             ([mm] * 3 + [add] * 10, None)):
@@ -389,6 +390,22 @@ def check_transfers(tap, program, folder):
         tap.same("cluster-transfers" in said, wanted, f"late by {late}, transfers end at {end}")
 
 
+def check_chain(tap, program, folder):
+    """Behind the first of three collectives in a row all are in line but for 1 us: the wait was for the late one."""
+    told = {"Collective name": "allreduce", "Group size": 4, "dtype": "Float", "In msg nelems": 1024, "Out msg nelems": 1024,
+            "Process Group Name": "0", "Process Group Ranks": "[0, 1, 2, 3]"}
+
+    def rows(rank, step):
+        late = 3000 if rank == 2 else 0
+        found = [("gemm", 500, 1500 + late, {}), ("ncclDevKernel_AllReduce_Sum_f32()", 2100 + late, 4000 - late, told)]
+        later = 1 if rank == step % 2 else 0
+        return found + [("ncclDevKernel_AllReduce_Sum_f32()", at + later, 900 - later, told) for at in (6100, 7000)]
+    written_run(folder, rows, 4)
+    caused = {rank["rank"]: round(rank["caused_us"], -2) for rank in program.json(folder)["cluster"]["ranks"]}
+    tap.same(caused, {0: 0, 1: 0, 2: 3 * 3000 * (STEPS - 1), 3: 0},
+             "what is waited in a row of collectives goes back to who was late, but for the first step")
+
+
 def check_host_groups(tap, program, folder):
     """Calls of which no trace tells the group are of all ranks, but not where one leaves before another one comes."""
     for pairs, wanted in ((False, ("straggler", 0)), (True, ("unknown", 4 * STEPS))):
@@ -408,8 +425,23 @@ def check_host_groups(tap, program, folder):
 
 def apart_of(cluster):
     """[(kind, the figure that tells why)] of who is late; None where nobody is."""
-    return [(kind, next((key for key, value in late.items() if key.endswith("_times") and value), None))
+    return [(kind, next((key for key, value in late.items() if key.endswith(("_times", "calls_more")) and value), None))
             for kind, late in cluster["late"].items() if late["rank_count"]] or None
+
+
+def check_lost(tap, program, folder):
+    """Without its lateness the step is shorter on all ranks, on the late one too. Of a rank that is absent collectives on
+    the host tell nothing: they take as long as the cores let them."""
+    host_run(folder, lambda rank, step: [("aten::mm", 5000 if rank == 3 else 1000, {})])
+    late = program.json(folder)["cluster"]["late"]["slow_cpu"]
+    steps = STEPS - 1     # the lateness of the first one came from before the recording
+    tap.same([late[key] for key in ("rank", "others_count", "waited_us", "lost_us")],
+             [3, 0, 3 * steps * 4000, 4 * steps * 4000], "what a late rank costs is time of all ranks")
+    host_run(folder, lambda rank, step: [("aten::mm", 1000 + 1000 * (step % 3), {})])
+    (folder / "rank3.json").unlink()
+    cluster = program.json(folder)["cluster"]
+    tap.same((cluster["absent_count"], cluster["waiting"]["absent_us"], cluster["verdict"]["kind"]), (1, 0, "balanced"),
+             "collectives on the host that take longer now and then are no waiting for an absent rank")
 
 
 def check_copies(tap, program, folder):
@@ -485,8 +517,8 @@ def main():
     tap, program = Tap(), Program(program_of(__doc__))
     for check in (check_files, check_rest, check_pickles, check_ranks, check_one, check_recorded, check_runs, check_merged,
                   check_hang_with_traces, check_dumps_by_many, check_step, check_one_way, check_range,
-                  check_sizes_alone, check_waiting, check_apart, check_own_time, check_busy_cores, check_copies,
-                  check_host_groups, check_transfers, check_chance, check_uneven, check_slow):
+                  check_sizes_alone, check_waiting, check_apart, check_lost, check_own_time, check_busy_cores, check_copies,
+                  check_host_groups, check_chain, check_transfers, check_chance, check_uneven, check_slow):
         with tempfile.TemporaryDirectory() as folder:
             check(tap, program, Path(folder))
     return tap.done()

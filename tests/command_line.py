@@ -19,7 +19,7 @@ FIXTURES = ROOT / "fixtures"
 TRACE = FIXTURES / "recorded" / "training_step_cpu.json.gz"
 SNAPSHOT = FIXTURES / "snapshots" / "fragmented.json"
 SLOWER, FASTER = (FIXTURES / "traces" / f"{when}_slowdown.json.gz" for when in ("after", "before"))
-HEALTHY = FIXTURES / "scenarios" / "driver-lock-healthy" / "trace.json.gz"
+HEALTHY = FIXTURES / "scenarios" / "copies-to-host-healthy" / "trace.json.gz"
 LIMIT_S = 60
 
 

@@ -138,10 +138,12 @@ void ap_find_moving(struct ap_judging *judging)
     enum ap_late_kind kind = kind_of_moving(judging);
     if (kind == AP_LATE_NONE)
         return;
+    bool overflowed = false;
     verdict->late[kind] = (struct ap_late_group){ .worst = moving.worst,
                                                   .rank_count = moving.changes + 1,
                                                   .late_ns = late_ns,
                                                   .waited_ns = delays->waited_ns,
+                                                  .lost_ns = ap_add_sat(delays->waited_ns, moving.sum_ns, &overflowed),
                                                   .share = share };
 }
 

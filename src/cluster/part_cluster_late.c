@@ -132,11 +132,13 @@ static void add_apart(enum ap_late_kind kind, const struct ap_work_apart *apart,
     bool more = kind == AP_LATE_more_work || kind == AP_LATE_heavy_stage,
          longer = kind == AP_LATE_slow_device || kind == AP_LATE_slow_cpu;
     bool more_calls = more && apart->calls_times >= AP_APART_CALLS;
-    bool other_shapes = more && !more_calls && apart->shapes_differ && apart->times.is_shaped;
+    bool extra_calls = more && !more_calls && apart->calls_more > 0 && apart->shapes_differ;
+    bool other_shapes = more && !more_calls && !extra_calls && apart->shapes_differ && apart->times.is_shaped;
     double times = longer_times(kind, apart);
-    bool is_longer = (more && !more_calls && !other_shapes) || longer || kind == AP_LATE_slow_copies;
+    bool is_longer = (more && !more_calls && !extra_calls && !other_shapes) || longer || kind == AP_LATE_slow_copies;
     bool equal = kind == AP_LATE_slow_copies || apart->times.is_shaped;
     ap_add_known_number(model, to, "calls_times", more_calls, apart->calls_times);
+    ap_add_known_count(model, to, "calls_more", extra_calls, apart->calls_more);
     ap_add_known_number(model, to, "shapes_times", other_shapes, apart->work_times);
     ap_add_known_number(model, to, "equal_times", is_longer && equal && times >= AP_SLOW_TIMES, times);
     ap_add_known_number(model, to, "alike_times", is_longer && !equal && times >= AP_SLOW_TIMES, times);
@@ -152,6 +154,7 @@ static void add_kind(const struct ap_run_found *found, enum ap_late_kind kind, s
     struct ap_value *it = ap_add_object(model, late, ap_late_name(kind));
     bool judged = found->delays->judged_count > 0 || is;
     ap_add_known_count(model, it, "rank_count", judged, (int64_t)group->rank_count);
+    ap_add_known_count(model, it, "others_count", is, (int64_t)group->rank_count - 1);
     char numbers[NUMBERS_BYTES];
     struct ap_text all = is ? numbers_of(found, kind, numbers, sizeof(numbers)) : (struct ap_text){ 0 };
     ap_add_known_text(model, it, "numbers", all.bytes, all);
@@ -164,6 +167,7 @@ static void add_kind(const struct ap_run_found *found, enum ap_late_kind kind, s
     ap_add_known_time(model, it, "waited_us", is, group->waited_ns);
     ap_add_known_ratio(model, it, "waited_ratio", is && view->rank_time_ns,
                        view->rank_time_ns ? (double)group->waited_ns / (double)view->rank_time_ns : 0);
+    ap_add_known_time(model, it, "lost_us", is, group->lost_ns);
     ap_add_known_text(model, it, "line", frame.id, ap_rank_text(view->set, frame));
     add_apart(kind, is ? &group->apart : &(struct ap_work_apart){ .calls_times = 0 }, model, it);
     add_ranks(found, kind, model, it);
@@ -320,7 +324,7 @@ static const char *say(const struct ap_run_found *found, char sentence[SENTENCE_
     if (!found->delays->judged_count && kind == AP_LATE_NONE) {
         (void)snprintf(sentence, SENTENCE_BYTES,
                        "no collective of several ranks could be compared, so nothing tells who waits for whom%s",
-                       found->matching->unmatched[AP_UNMATCHED_groups] ? ": the traces do not tell the ranks of their groups"
+                       found->matching->unmatched[AP_UNMATCHED_groups] ? ": it cannot be told which ranks took part in which"
                                                                        : "");
         return "unknown";
     }

@@ -21,6 +21,8 @@ struct walk {
     int64_t *explained_ns; /* by rank: its delay, known so far */
     uint32_t *root;        /* by rank: whose it is; NOBODY = from before the window */
     int64_t *pending_ns;   /* by rank: waiting in collectives that others followed at once */
+    int64_t *most_ns;      /* by rank: the longest of these waits */
+    uint32_t *waits_for;   /* by rank: whose delay that was; NOBODY likewise */
     int64_t *step;         /* by rank: of its last collective */
     bool *seen;            /* by rank: its first collective is behind it */
     uint32_t *sorted;      /* members of one match by duration, the longest first */
@@ -246,7 +248,19 @@ static uint32_t root_of(const struct walk *walk, const struct meeting *meeting, 
     return last->own_ns >= last->inherited_ns ? rank : walk->root[rank];
 }
 
-static void go_on(struct walk *walk, const struct meeting *meeting, size_t member, const struct lateness *it, uint32_t root,
+/* Collectives that follow each other at once count as one wait, at the last of them, in which all are in line: it was for
+ * whom the longest of them was for. */
+static void note_wait(struct walk *walk, const struct meeting *meeting, size_t member, uint32_t root)
+{
+    uint32_t rank = member_rank(walk, meeting->match, member);
+    int64_t here_ns = member_row(walk, meeting->match, member)->dur_ns - meeting->shortest_ns;
+    if (walk->pending_ns[rank] && here_ns <= walk->most_ns[rank])
+        return;
+    walk->most_ns[rank] = here_ns;
+    walk->waits_for[rank] = root;
+}
+
+static void go_on(struct walk *walk, const struct meeting *meeting, size_t member, const struct lateness *it,
                   int64_t middle_explained_ns)
 {
     uint32_t rank = member_rank(walk, meeting->match, member);
@@ -255,7 +269,7 @@ static void go_on(struct walk *walk, const struct meeting *meeting, size_t membe
     if (it->own_ns > it->inherited_ns)
         walk->root[rank] = walk->seen[rank] ? rank : NOBODY;
     if (it->waited_ns > 0 && it->waited_ns > it->relative_ns)
-        walk->root[rank] = root;
+        walk->root[rank] = walk->waits_for[rank];
     int64_t explained_ns = ap_add_sat(middle_explained_ns, it->relative_ns + it->waited_ns, &overflowed);
     /* Behind one that was queued the middle one may have come earlier: it is known no better how late this rank is. */
     if (!meeting->middle_is_queued || explained_ns > walk->explained_ns[rank])
@@ -362,6 +376,7 @@ static void wait_for_root(struct walk *walk, const struct meeting *meeting, size
     bool overflowed = false;
     count_waiting(delays, rank, &it);
     delays->ranks[rank].rooted_count++;
+    note_wait(walk, meeting, member, root);
     if (root != NOBODY && it.pending_ns >= CAUSE_LEAST_NS)
         walk->root[rank] = root;
     if (walk->root[rank] != NOBODY && walk->root[rank] != rank) {
@@ -417,14 +432,16 @@ static enum ap_status walk_match(struct walk *walk, uint32_t number, struct ap_e
     for (size_t i = 0; i < match->count; i++) {
         struct lateness it = lateness_of(walk, &meeting, i);
         count_lateness(walk, &meeting, i, &it);
-        if (root != NOBODY)
-            delays->ranks[root].caused_ns = ap_add_sat(delays->ranks[root].caused_ns, it.waited_ns, &overflowed);
+        note_wait(walk, &meeting, i, root);
+        uint32_t to = walk->waits_for[member_rank(walk, match, i)];
+        if (to != NOBODY)
+            delays->ranks[to].caused_ns = ap_add_sat(delays->ranks[to].caused_ns, it.waited_ns, &overflowed);
     }
     for (int turn = 0; turn < 2; turn++)
         for (size_t i = 0; i < match->count; i++)
             if ((member_rank(walk, match, i) == meeting.middle) == turn) {
                 struct lateness it = lateness_of(walk, &meeting, i);
-                go_on(walk, &meeting, i, &it, root, middle_explained_ns);
+                go_on(walk, &meeting, i, &it, middle_explained_ns);
             }
     for (size_t i = 0; i < match->count; i++)
         walk->seen[member_rank(walk, match, i)] = true;
@@ -490,12 +507,14 @@ static enum ap_status prepare(struct walk *walk, struct ap_error *reterr)
     AP_TRY(AP_ALLOC_CLEARED(gate, walk->explained_ns, delays->rank_count, reterr));
     AP_TRY(AP_ALLOC(gate, walk->root, delays->rank_count, reterr));
     AP_TRY(AP_ALLOC_CLEARED(gate, walk->pending_ns, delays->rank_count, reterr));
+    AP_TRY(AP_ALLOC_CLEARED(gate, walk->most_ns, delays->rank_count, reterr));
+    AP_TRY(AP_ALLOC(gate, walk->waits_for, delays->rank_count, reterr));
     AP_TRY(AP_ALLOC_CLEARED(gate, walk->step, delays->rank_count, reterr));
     AP_TRY(AP_ALLOC_CLEARED(gate, walk->seen, delays->rank_count, reterr));
     AP_TRY(AP_ALLOC(gate, walk->sorted, walk->widest, reterr));
     AP_TRY(AP_ALLOC(gate, walk->values, walk->widest, reterr));
     for (size_t i = 0; i < delays->rank_count; i++)
-        walk->root[i] = NOBODY;
+        walk->root[i] = walk->waits_for[i] = NOBODY;
     return AP_OK;
 }
 
@@ -508,6 +527,8 @@ static enum ap_status walk_all(struct ap_delays *delays, struct ap_error *reterr
     AP_FREE(delays->gate, walk.explained_ns, delays->rank_count);
     AP_FREE(delays->gate, walk.root, delays->rank_count);
     AP_FREE(delays->gate, walk.pending_ns, delays->rank_count);
+    AP_FREE(delays->gate, walk.most_ns, delays->rank_count);
+    AP_FREE(delays->gate, walk.waits_for, delays->rank_count);
     AP_FREE(delays->gate, walk.step, delays->rank_count);
     AP_FREE(delays->gate, walk.seen, delays->rank_count);
     AP_FREE(delays->gate, walk.sorted, walk.widest);

@@ -480,6 +480,10 @@ static void sum_kinds(struct ap_judging *judging)
         struct ap_late_group *to = &verdict->late[verdict->kinds[i]];
         to->rank_count++;
         to->waited_ns = ap_add_sat(to->waited_ns, verdict->caused_ns[i], &overflowed);
+        int64_t own_ns;
+        if (__builtin_mul_overflow(verdict->typical_late_ns[i], (int64_t)verdict->judged_steps, &own_ns))
+            own_ns = 0;
+        to->lost_ns = ap_add_sat(to->lost_ns, ap_add_sat(verdict->caused_ns[i], own_ns, &overflowed), &overflowed);
         if (to->worst != AP_NO_RANK && verdict->typical_late_ns[i] <= to->late_ns)
             continue;
         to->worst = i;

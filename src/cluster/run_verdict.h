@@ -27,6 +27,7 @@ struct ap_late_group {
     size_t rank_count;
     int64_t late_ns;   /* of the worst, in a step of the middle; of kinds that move on: the latest of each step, likewise */
     int64_t waited_ns; /* of others, because of them */
+    int64_t lost_ns;   /* that, and their own lateness, by which their own steps are longer, too */
     double share;      /* of the judged steps in which it is late */
     struct ap_work_apart apart; /* of the worst */
 };

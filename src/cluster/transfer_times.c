@@ -78,8 +78,8 @@ static bool same_group(const struct transfer *a, const struct transfer *b)
     return a->group == b->group && a->on_host == b->on_host && a->operation == b->operation;
 }
 
-/* What goes beyond the time of a transfer is waiting for somebody who is not there. @list: of one group and operation, by
- * bytes. */
+/* What goes beyond the time of a transfer is waiting for somebody who is not there. Collectives on the host tell nothing of
+ * that: they take as long as the cores that they share let them. @list: of one group and operation, by bytes. */
 static void judge_absent(struct ap_run_verdict *verdict, const struct transfer *list, size_t count,
                          struct ap_collective_time *times)
 {
@@ -108,7 +108,8 @@ static enum ap_status find_absent(struct ap_run_verdict *verdict, struct transfe
     for (size_t at = 0, end; at < transfers->count; at = end) {
         for (end = at; end < transfers->count && same_group(&transfers->list[at], &transfers->list[end]);)
             end++;
-        judge_absent(verdict, transfers->list + at, end - at, times);
+        if (!transfers->list[at].on_host)
+            judge_absent(verdict, transfers->list + at, end - at, times);
     }
     AP_FREE(verdict->gate, times, transfers->count);
     verdict->absent_is_late = verdict->absent_ns / (int64_t)steps >= verdict->floor_ns;

@@ -33,7 +33,7 @@ static int64_t sum_of(const struct ap_run_view *view, size_t index, bool calls)
     return sum;
 }
 
-static double against_middle(const struct comparing *comparing, bool calls)
+static int64_t middle_sum(const struct comparing *comparing, bool calls)
 {
     const struct ap_run_view *view = comparing->delays->matching->view;
     int64_t *values = comparing->values;
@@ -42,8 +42,21 @@ static double against_middle(const struct comparing *comparing, bool calls)
         if (is_peer(comparing, i))
             values[count++] = sum_of(view, i, calls);
     ap_sort(values, count, sizeof(values[0]), ap_by_int64);
-    int64_t middle = values[(count - 1) / 2];
-    return count > 1 && middle > 0 ? (double)sum_of(view, comparing->rank, calls) / (double)middle : 0;
+    return count > 1 ? values[(count - 1) / 2] : 0;
+}
+
+static double against_middle(const struct comparing *comparing, bool calls)
+{
+    int64_t middle = middle_sum(comparing, calls);
+    double mine = (double)sum_of(comparing->delays->matching->view, comparing->rank, calls);
+    return middle > 0 ? mine / (double)middle : 0;
+}
+
+static int64_t calls_beyond(const struct comparing *comparing)
+{
+    const struct ap_run_view *view = comparing->delays->matching->view;
+    int64_t middle = middle_sum(comparing, true), steps = view->step_count ? (int64_t)view->step_count : 1;
+    return middle > 0 ? (sum_of(view, comparing->rank, true) - middle) / steps : 0;
 }
 
 /* Has any other rank made the same calls in the step? */
@@ -78,6 +91,7 @@ struct ap_work_apart ap_work_apart_of(const struct ap_delays *delays, const stru
 {
     const struct comparing comparing = { delays, rank, of_all, values };
     return (struct ap_work_apart){ .calls_times = against_middle(&comparing, true),
+                                   .calls_more = calls_beyond(&comparing),
                                    .work_times = against_middle(&comparing, false),
                                    .shapes_differ = differs(&comparing),
                                    .times = times[rank] };

@@ -13,6 +13,7 @@
 
 struct ap_work_apart {
     double calls_times; /* of the steps, against the middle rank of its role; 0 = not known */
+    int64_t calls_more; /* in a step, likewise */
     double work_times;  /* the time of these calls, likewise */
     bool shapes_differ; /* in most steps no rank of its role made the same calls, though as many */
     struct ap_rank_times times;

@@ -26,8 +26,7 @@ static const char *const sentences[] = {
     [AP_HANG_call_added] =
         "@ made a call that the others of the group did not make: from there on {it is|they are} one call behind.",
     [AP_HANG_order_swapped] = "@ made this call and the next one in the other order.",
-    [AP_HANG_desync] = "@ called another operation here than the others of the group. Whether a call is missing, added or "
-                       "moved cannot be told.",
+    [AP_HANG_desync] = "@ called another operation here than the others of the group.",
     [AP_HANG_size_mismatch] = "@ called the operation with another size than the others of the group.",
     [AP_HANG_type_mismatch] = "@ called the operation with another type than the others of the group.",
     [AP_HANG_group_order] = "@ wait for each other in a circle: each waits in one place for a rank that waits in another. "

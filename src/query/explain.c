@@ -187,30 +187,80 @@ static void write_limit(struct ap_out *out, const struct ap_value *answer, struc
     ap_out_string(out, "the limit");
 }
 
-/* Words that are told on a condition are told, but not those for the other case: "{training: a}{serving: b}". */
-static void write_clause(struct ap_out *out, struct ap_text inner, size_t behind_colon)
+static struct ap_text without(struct ap_text text, size_t bytes)
 {
-    if (ap_text_starts_with(inner, "serving:") || ap_text_starts_with(inner, "elsewhere:"))
-        return;
-    (void)ap_out_visible(out, (struct ap_text){ inner.data + behind_colon, inner.bytes - behind_colon }, 0);
+    return (struct ap_text){ text.data + bytes, text.bytes - bytes };
 }
 
-/* What a placeholder of a rule stands for, where no report fills it in: of a figure the last part of its path. */
+/* Of a figure the last part of its path. */
+static void write_figure(struct ap_out *out, struct ap_text path)
+{
+    size_t at = path.bytes;
+    while (at && path.data[at - 1] != '.')
+        at--;
+    ap_out_char(out, '<');
+    (void)ap_out_visible(out, without(path, at), 0);
+    ap_out_char(out, '>');
+}
+
+/* What the words are bound to, "training:PyTorch:", is taken off; false where it is the other case: of two words for the
+ * same, "{device: a}{host: b}", those for one alone are told. */
+static bool take_conditions(struct ap_text *inner)
+{
+    static const struct {
+        const char *word;
+        bool told;
+    } conditions[] = { { "training:", true },     { "inference:", false },
+                       { "own loop:", true },     { "serving:", false },
+                       { "PyTorch:", true },      { "elsewhere:", false },
+                       { "device:", true },       { "host:", false },
+                       { "capability 8:", true }, { "before capability 8:", false } };
+    for (size_t i = 0; i < AP_COUNT_OF(conditions); i++) {
+        if (!ap_text_starts_with(*inner, conditions[i].word))
+            continue;
+        if (!conditions[i].told)
+            return false;
+        *inner = without(*inner, strlen(conditions[i].word));
+        i = SIZE_MAX; /* from the first one again */
+    }
+    return true;
+}
+
+/* Words that are told where a figure is known stand in brackets. */
+static void write_clause(struct ap_out *out, struct ap_text inner)
+{
+    if (!take_conditions(&inner))
+        return;
+    const char *colon = memchr(inner.data, ':', inner.bytes);
+    bool of_figure = colon && (ap_text_starts_with(inner, "known ") || ap_text_starts_with(inner, "some ") ||
+                               ap_text_starts_with(inner, "no "));
+    if (!of_figure) {
+        (void)ap_out_visible(out, inner, 0);
+        return;
+    }
+    const char *space = memchr(inner.data, ' ', inner.bytes);
+    struct ap_text path = { space + 1, (size_t)(colon - space) - 1 };
+    struct ap_text words = without(inner, (size_t)(colon + 1 - inner.data));
+    const char *mark = memchr(words.data, '#', words.bytes);
+    size_t before = mark ? (size_t)(mark - words.data) : words.bytes;
+    ap_out_char(out, '[');
+    (void)ap_out_visible(out, (struct ap_text){ words.data, before }, 0);
+    if (mark) {
+        write_figure(out, path);
+        (void)ap_out_visible(out, without(words, before + 1), 0);
+    }
+    ap_out_char(out, ']');
+}
+
+/* What a placeholder of a rule stands for, where no report fills it in. */
 static void write_placeholder(struct ap_out *out, const struct ap_value *answer, struct ap_text inner)
 {
-    const char *colon = memchr(inner.data, ':', inner.bytes);
-    if (colon) {
-        write_clause(out, inner, (size_t)(colon + 1 - inner.data));
-    } else if (ap_text_starts_with(inner, "limit ")) {
-        write_limit(out, answer, (struct ap_text){ inner.data + 6, inner.bytes - 6 });
-    } else {
-        size_t at = inner.bytes;
-        while (at && inner.data[at - 1] != '.')
-            at--;
-        ap_out_char(out, '<');
-        (void)ap_out_visible(out, (struct ap_text){ inner.data + at, inner.bytes - at }, 0);
-        ap_out_char(out, '>');
-    }
+    if (memchr(inner.data, ':', inner.bytes))
+        write_clause(out, inner);
+    else if (ap_text_starts_with(inner, "limit "))
+        write_limit(out, answer, without(inner, strlen("limit ")));
+    else
+        write_figure(out, inner);
 }
 
 static void write_words(struct ap_out *out, const struct ap_value *answer, struct ap_text text)

@@ -15,7 +15,7 @@
 #define FEW_ENTRIES 1000
 
 enum reason {
-#define AP_CAPTURE(id, file, option, artifact, sentence) REASON_##id,
+#define AP_CAPTURE(id, file, option, artifact, remark, sentence) REASON_##id,
 #include "capture.def"
 #undef AP_CAPTURE
     REASON_COUNT
@@ -24,10 +24,10 @@ enum reason {
 enum file { FILE_trace, FILE_snapshot };
 
 static const struct {
-    const char *id, *option, *artifact, *sentence;
+    const char *id, *option, *artifact, *remark, *sentence;
     enum file file;
 } reasons[REASON_COUNT] = {
-#define AP_CAPTURE(id, file, option, artifact, sentence) { #id, option, artifact, sentence, FILE_##file },
+#define AP_CAPTURE(id, file, option, artifact, remark, sentence) { #id, option, artifact, remark, sentence, FILE_##file },
 #include "capture.def"
 #undef AP_CAPTURE
 };
@@ -322,6 +322,7 @@ void ap_capture_add(struct ap_model *model)
         ap_add_string(model, row, "file", reasons[i].file == FILE_trace ? "trace" : "snapshot");
         ap_add_string(model, row, "option", reasons[i].option);
         ap_add_string(model, row, "text", reasons[i].sentence);
+        ap_add_known_string(model, row, "remark", *reasons[i].remark, reasons[i].remark);
         add_rules(model, row, reasons[i].artifact);
     }
     add_code(model, capture, "trace_snippet", &wants, FILE_trace);

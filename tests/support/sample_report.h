@@ -229,7 +229,7 @@ static void sample_verdict(struct sample *sample)
     struct ap_model *model = sample->model;
     struct ap_value *verdict = ap_add_object(model, &model->root, "verdict");
     ap_add_string(model, verdict, "bound", "CPU-bound");
-    ap_add_string(model, verdict, "sentence", "the device waits for the host to call: 1 ms of 2 ms (50.0 %)");
+    ap_add_string(model, verdict, "sentence", "the device waits for the host to launch work: 1 ms of 2 ms (50.0 %)");
     ap_add_string(model, verdict, "confidence", "high");
     struct ap_value *symptoms = ap_add_list(model, &model->root, "symptoms");
     for (int i = 0; i < 3; i++) {

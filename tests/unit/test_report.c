@@ -250,7 +250,7 @@ static void markdown_of_time(void)
     start(&model);
     sample_fill(&model, NULL, 0);
     struct text_sink text = markdown_of(&model);
-    holds(&text, "**CPU-bound**: the device waits for the host to call: 1 ms of 2 ms (50.0 %) (confidence high).",
+    holds(&text, "**CPU-bound**: the device waits for the host to launch work: 1 ms of 2 ms (50.0 %) (confidence high).",
           "the bound");
     holds(&text, ": **yes**, 39.6 % (threshold 80.0 %)\n", "a symptom that is there");
     holds(&text, ": no, 90.0 % (threshold 80.0 %)", "one that is not");

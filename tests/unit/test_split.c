@@ -572,6 +572,24 @@ static void long_python_between_launches_is_a_pause(void)
     end(&run);
 }
 
+static void what_compiled_code_does_is_no_pause_of_the_program(void)
+{
+    struct run run;
+    begin(&run);
+    gpu(&run, "sgemm", KERNEL, 0, 10, 0);
+    host(&run, "1", "Torch-Compiled Region: 0/0", OPERATOR, 5, 3000);
+    host(&run, "1", "<built-in function assert_size_stride>", PYTHON, 10, 980);
+    call(&run, "1", "cudaLaunchKernel", 990, 0, 5);
+    gpu(&run, "sgemm", KERNEL, 1000, 2100, 5);
+    host(&run, "1", "log.py(3): write", PYTHON, 3010, 980);
+    call(&run, "1", "cudaLaunchKernel", 3995, 0, 6);
+    gpu(&run, "sgemm", KERNEL, 4100, 20, 6);
+    report(&run);
+    is_int(ap_value_integer(at(&run, "idle.python_pauses.count"), -1), 1, "the one behind the region is one");
+    is_u64(ap_value_count(at(&run, "idle.paused_in")), 1, "and no other is named");
+    end(&run);
+}
+
 /* Preprocessing in the only step, before its first kernel. */
 static void a_pause_before_the_first_kernel_of_a_step_counts(void)
 {
@@ -796,6 +814,7 @@ int main(void)
     the_host_alone();
     each_bound_has_its_name();
     a_pause_before_the_first_kernel_of_a_step_counts();
+    what_compiled_code_does_is_no_pause_of_the_program();
     memory_taken_in_each_step_is_no_start_up();
     long_python_between_launches_is_a_pause();
     a_cut_trace_weakens_its_verdict();

@@ -162,22 +162,44 @@ static void add_gap(struct ap_part_context *context, const struct ap_gap_detail 
  * in one gap it does something else there than to launch, and cheaper launches would not help. */
 #define PAUSE_NS 500000
 
-/* Steps that are judged may begin before the first row of the devices: what the host did there is a pause, too. */
-static bool is_pause(const struct ap_split *split, const struct ap_gap_detail *gap, enum ap_idle_cause cause)
+/* Compiled code checks its arguments, hundreds of them one by one, and launches: that is no Python of the program. */
+static bool is_in_compiled(const struct ap_part_context *context, const struct ap_gap_detail *gap)
 {
-    bool in_window = gap->start_ns >= split->start_ns && gap->end_ns <= split->end_ns;
-    return gap->cause_ns[cause] >= PAUSE_NS && ap_split_top_cause(gap->cause_ns) == cause &&
-           (in_window || ap_split_judged(split) == &split->steady);
+    const struct ap_trace *trace = context->trace;
+    const struct ap_row_order *order = &context->facts->order;
+    uint32_t track = context->facts->main_track;
+    int64_t middle_ns = gap->start_ns + gap_ns(gap) / 2;
+    if (track >= order->track_count)
+        return false;
+    size_t first = order->track_start[track], count = order->track_start[track + 1] - first, before = 0;
+    AP_BISECT(before, count, at, trace->events.start_ns[order->rows[first + at]] <= middle_ns);
+    uint32_t row = before ? order->rows[first + before - 1] : AP_NO_ROW;
+    for (int depth = 0; row != AP_NO_ROW && depth < AP_NESTING_MAX; depth++, row = context->facts->tree.parent[row])
+        if (ap_row_end_ns(trace, row) > middle_ns &&
+            ap_text_starts_with(ap_strpool_text(&trace->strings, (struct ap_str){ trace->events.name[row] }),
+                                "Torch-Compiled Region"))
+            return true;
+    return false;
 }
 
-static void add_pauses(const struct ap_split *split, enum ap_idle_cause cause, const char *path, struct ap_model *model,
-                       struct ap_value *idle)
+/* Steps that are judged may begin before the first row of the devices: what the host did there is a pause, too. */
+static bool is_pause(const struct ap_part_context *context, const struct ap_gap_detail *gap, enum ap_idle_cause cause)
 {
+    const struct ap_split *split = &context->facts->split;
+    bool in_window = gap->start_ns >= split->start_ns && gap->end_ns <= split->end_ns;
+    return gap->cause_ns[cause] >= PAUSE_NS && ap_split_top_cause(gap->cause_ns) == cause &&
+           (in_window || ap_split_judged(split) == &split->steady) && !is_in_compiled(context, gap);
+}
+
+static void add_pauses(const struct ap_part_context *context, enum ap_idle_cause cause, const char *path,
+                       struct ap_model *model, struct ap_value *idle)
+{
+    const struct ap_split *split = &context->facts->split;
     struct ap_gap_sum sum = { .count = 0 };
     struct ap_stretches time = { .list = NULL };
     for (size_t i = 0; i < split->detail_count; i++) {
         const struct ap_gap_detail *gap = &split->details[i];
-        if (!is_pause(split, gap, cause))
+        if (!is_pause(context, gap, cause))
             continue;
         sum.count++;
         sum.dur_ns += gap->cause_ns[cause];
@@ -217,7 +239,7 @@ static enum ap_status name_pauses(const struct ap_part_context *context, struct 
     AP_TRY(AP_ALLOC(context->gate, order, split->detail_count + 1, reterr));
     for (size_t i = 0; i < split->detail_count; i++) {
         const struct ap_gap_detail *gap = &split->details[i];
-        if (!is_pause(split, gap, AP_IDLE_host_python) || gap->host_row[AP_IDLE_host_python] == AP_NO_ROW)
+        if (!is_pause(context, gap, AP_IDLE_host_python) || gap->host_row[AP_IDLE_host_python] == AP_NO_ROW)
             continue;
         order[count] = count;
         int64_t host_ns = gap->host_row_ns[AP_IDLE_host_python], cause_ns = gap->cause_ns[AP_IDLE_host_python];
@@ -279,9 +301,9 @@ static enum ap_status add_idle(struct ap_part_context *context, struct ap_model 
     add_gap_sum(split->window.dur_ns, &split->gap_sums[AP_GAPS_OVER_10_US], "over_10us", model, idle);
     add_gap_sum(split->window.dur_ns, &split->gap_sums[AP_GAPS_OVER_100_US], "over_100us", model, idle);
     add_gap_sum(split->window.dur_ns, &split->gap_sums[AP_GAPS_OVER_1_MS], "over_1ms", model, idle);
-    add_pauses(split, AP_IDLE_host_python, "idle.python_pauses", model, idle);
+    add_pauses(context, AP_IDLE_host_python, "idle.python_pauses", model, idle);
     AP_TRY(add_paused_in(context, model, idle, reterr));
-    add_pauses(split, AP_IDLE_untraced, "idle.unrecorded_pauses", model, idle);
+    add_pauses(context, AP_IDLE_untraced, "idle.unrecorded_pauses", model, idle);
     struct ap_value *list = ap_add_list(model, idle, "gaps");
     uint64_t limit = context->options->top_n ? context->options->top_n : split->detail_count;
     for (size_t i = 0; i < split->detail_count && i < limit && gap_ns(&split->details[i]) >= LISTED_GAP_NS; i++)

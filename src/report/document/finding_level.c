@@ -26,13 +26,22 @@ bool ap_findings_save(const struct ap_value *findings)
     return finding;
 }
 
-/* What to record next is told by a section of its own. */
-size_t ap_finding_remarks(const struct ap_value *findings, const struct ap_value *ret_remarks[AP_REMARKS_SHOWN])
+static bool is_told_elsewhere(const struct ap_value *root, const struct ap_value *finding)
+{
+    const struct ap_value *reason = ap_value_first(ap_value_at(root, "capture.reasons"));
+    while (reason && !ap_text_equal(ap_text_member(reason, "remark"), ap_text_member(finding, "rule_id")))
+        reason = reason->next;
+    return reason;
+}
+
+size_t ap_finding_remarks(const struct ap_value *root, const struct ap_value *ret_remarks[AP_REMARKS_SHOWN])
 {
     size_t count = 0;
     for (int of_recording = 0; of_recording < 2; of_recording++)
-        for (const struct ap_value *finding = ap_value_first(findings); finding; finding = finding->next) {
-            if (!ap_finding_is_remark(finding) || ap_text_is(ap_text_member(finding, "domain"), "quality") != of_recording)
+        for (const struct ap_value *finding = ap_value_first(ap_value_member(root, "findings")); finding;
+             finding = finding->next) {
+            if (!ap_finding_is_remark(finding) || is_told_elsewhere(root, finding) ||
+                ap_text_is(ap_text_member(finding, "domain"), "quality") != of_recording)
                 continue;
             if (count < AP_REMARKS_SHOWN)
                 ret_remarks[count] = finding;

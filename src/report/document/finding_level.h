@@ -16,8 +16,9 @@ enum ap_severity ap_severity_of(struct ap_text word);
 bool ap_finding_is_remark(const struct ap_value *finding);
 /** Says any of them, remarks aside, what it could save? */
 bool ap_findings_save(const struct ap_value *findings);
-/** Those that are shown, remarks on the run before remarks on its recording; the number of all. */
-size_t ap_finding_remarks(const struct ap_value *findings, const struct ap_value *ret_remarks[AP_REMARKS_SHOWN]);
+/** Those that are shown, remarks on the run before remarks on its recording; the number of all. What to record next time
+ *  has a section of its own, and what it says is no remark, too. */
+size_t ap_finding_remarks(const struct ap_value *root, const struct ap_value *ret_remarks[AP_REMARKS_SHOWN]);
 /** Does the warning say that figures may be far off: a cut or broken input, or an error? */
 bool ap_warning_is_alert(const struct ap_value *warning);
 

@@ -54,6 +54,17 @@ static void write_profiles(struct doc *doc)
         ap_doc_item(doc, file, "{p kind}: {n path}");
 }
 
+/* Who gives a file twice, or of another moment, looks for it among the ranks. */
+static void write_files_left_out(struct doc *doc)
+{
+    if (ap_doc_true(doc, "cluster.duplicate_count"))
+        ap_doc_item(doc, NULL, "Files that say the same as another, left out: {f cluster.duplicate_count}");
+    if (ap_doc_true(doc, "cluster.other_window_count"))
+        ap_doc_item(doc, NULL, "Further recordings of a rank, left out: {f cluster.other_window_count}");
+    if (ap_doc_true(doc, "cluster.unread_count"))
+        ap_doc_item(doc, NULL, "Files that could not be read: {f cluster.unread_count}");
+}
+
 static void write_head(struct doc *doc)
 {
     ap_doc_say(doc, "# Profile report\n");
@@ -66,6 +77,7 @@ static void write_head(struct doc *doc)
     }
     if (ap_doc_known(doc, "cluster")) {
         ap_doc_item(doc, NULL, "Run of many ranks: {f cluster.rank_count} compared[, world size {i cluster.world_size}]");
+        write_files_left_out(doc);
         write_topic(doc);
         write_generator(doc);
         ap_doc_end(doc, DOC_LIST);

@@ -319,10 +319,10 @@ static void write_remark(struct html *html, const struct ap_value *finding)
 }
 
 /* @open: nothing else was found, so they are all that there is to do. */
-static void write_remarks(struct html *html, const struct ap_value *findings, bool open)
+static void write_remarks(struct html *html, bool open)
 {
     const struct ap_value *remarks[AP_REMARKS_SHOWN];
-    size_t count = ap_finding_remarks(findings, remarks);
+    size_t count = ap_finding_remarks(&html->doc.model->root, remarks);
     if (!count)
         return;
     ap_html_format(html, "<details class=\"also\"%s><summary>Also noted (%zu)</summary>\n<ul>\n", open ? " open=\"\"" : "",
@@ -421,7 +421,7 @@ void ap_html_findings(struct html *html)
                        left_out);
     if (!rank)
         ap_html_string(html, "<p class=\"say\">Nothing above threshold.</p>\n");
-    write_remarks(html, findings, !rank);
+    write_remarks(html, !rank);
     write_fine(html);
     ap_html_string(html, "</section>\n");
 }

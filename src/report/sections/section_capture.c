@@ -8,16 +8,7 @@ static void write_reasons(struct doc *doc)
 {
     ap_doc_begin(doc, DOC_LIST);
     for (const struct ap_value *reason = ap_value_first(ap_doc_at(doc, "capture.reasons")); reason; reason = reason->next) {
-        size_t rules = ap_value_count(ap_value_member(reason, "rules"));
-        ap_doc_begin(doc, DOC_ITEM);
-        ap_doc_tell(doc, reason, "{n option}: {p text}");
-        if (rules) {
-            ap_doc_say(doc, "; ");
-            ap_doc_integer(doc, (int64_t)rules);
-            ap_doc_say(doc, rules == 1 ? " rule asks for it" : " rules ask for it");
-        }
-        ap_doc_say(doc, ".");
-        ap_doc_end(doc, DOC_ITEM);
+        ap_doc_item(doc, reason, "{n option}: {p text}.");
     }
     ap_doc_end(doc, DOC_LIST);
 }

@@ -257,10 +257,11 @@ static void write_in_a_line(struct doc *doc, const struct ap_value *finding, int
 }
 
 /* What only informs: one line each, the rest is in the JSON. */
-static void write_remarks(struct doc *doc, const struct ap_value *findings)
+static void write_remarks(struct doc *doc)
 {
     const struct ap_value *remarks[AP_REMARKS_SHOWN];
-    size_t count = ap_finding_remarks(findings, remarks), shown = count < AP_REMARKS_SHOWN ? count : AP_REMARKS_SHOWN;
+    size_t count = ap_finding_remarks(&doc->model->root, remarks),
+           shown = count < AP_REMARKS_SHOWN ? count : AP_REMARKS_SHOWN;
     if (!count)
         return;
     doc->backend->section(doc, "Also noted");
@@ -329,7 +330,7 @@ void ap_section_findings(struct doc *doc)
     if (doc->brief && (size_t)rank > doc->brief->findings)
         ap_doc_end(doc, DOC_NUMBERED_LIST);
     write_fine(doc);
-    write_remarks(doc, findings);
+    write_remarks(doc);
 }
 
 /* ---- rules without their inputs ---- */

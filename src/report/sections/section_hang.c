@@ -23,6 +23,18 @@ static const char *wait_of(const struct ap_value *group)
                : GROUP "ranks {p waiting} wait for {p missing}[; rank {i through_rank} waits itself]" ABSENT;
 }
 
+/* All may be inside, and some of them in another operation. */
+static const struct ap_value *odd_of(struct doc *doc, const struct ap_value *group)
+{
+    const struct ap_value *cause = ap_value_first(ap_doc_at(doc, "hang.causes"));
+    while (cause && !(ap_text_member(cause, "other_operation").bytes &&
+                      ap_text_equal(ap_text_member(cause, "group"), ap_text_member(group, "group")) &&
+                      ap_value_integer(ap_value_member(cause, "sequence"), -1) ==
+                          ap_value_integer(ap_value_member(group, "sequence"), -2)))
+        cause = cause->next;
+    return cause;
+}
+
 /* As a tree: what waits because of a group stands below it. */
 static void write_waits(struct doc *doc)
 {
@@ -38,6 +50,9 @@ static void write_waits(struct doc *doc)
             break;
         ap_doc_begin_at(doc, DOC_ITEM, depth < 8 ? depth : 8);
         ap_doc_tell(doc, group, wait_of(group));
+        const struct ap_value *odd = odd_of(doc, group);
+        if (odd)
+            ap_doc_tell(doc, odd, "; of these {p ranks} called {n other_operation}");
         ap_doc_end(doc, DOC_ITEM);
     }
     ap_doc_end(doc, DOC_LIST);

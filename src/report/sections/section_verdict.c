@@ -25,7 +25,7 @@ static void write_symptom(struct doc *doc, const struct ap_value *symptom)
                 ap_value_integer(ap_value_member(symptom, "present"), 0)
                     ? "{p title}: **yes**, {F value} (threshold {F threshold})"
                 : is_busy_gpu(symptom)
-                    ? "{p title}: no, {F value} (threshold {F threshold}), as the GPU is busy for half of the time"
+                    ? "{p title}: no, {F value} (threshold {F threshold}), but the GPU is busy half of the time or more"
                     : "{p title}: no, {F value} (threshold {F threshold})");
 }
 
@@ -63,7 +63,10 @@ static const struct ap_value *evaluated_from(const struct ap_value *row)
 static void write_bound(struct doc *doc)
 {
     if (ap_doc_known(doc, "hang"))
-        ap_doc_paragraph(doc, ap_doc_at(doc, "hang"), "**Hang**: {p sentence}[ {p action}] Confidence: {p confidence}.");
+        ap_doc_paragraph(doc, ap_doc_at(doc, "hang"),
+                         ap_value_first(ap_doc_at(doc, "hang.causes"))
+                             ? "**Hang**: {p sentence}[ {p action}] Confidence: {p confidence}."
+                             : "**No hang found**: {p sentence} Confidence: {p confidence}.");
     if (ap_doc_known(doc, "verdict"))
         ap_doc_paragraph(doc, ap_doc_at(doc, "verdict"), "**{p bound}**: {p sentence} (confidence {p confidence}).");
     else if (ap_value_integer(ap_doc_at(doc, "trace.recorded.accelerator"), 0))

@@ -7,7 +7,7 @@
 
 #define AP_FACT_BYTES 400
 
-/** "CPU-bound: the device waits for the host to call: 224 ms of ...", or why there is no verdict. */
+/** "CPU-bound: the device waits for the host to launch work: 224 ms of ...", or why there is no verdict. */
 void ap_headline_verdict(const struct ap_value *root, char to[AP_FACT_BYTES]);
 /** Fact @index, from 0 on: "steps: 12, p50 1.25 ms"; false where there are no more. Facts that are not known are left out.
  */

@@ -309,15 +309,15 @@ static void write_finding(struct screen *screen, const struct ap_value *finding,
     write_wrapped(screen, ap_text_of(advice), indent_of(screen), advice_lines);
 }
 
-/* What is no more than good to know, in one line: whole titles, as many as fit. */
-static void write_remarks(struct screen *screen, const struct ap_value *finding, size_t remarks)
+/* What is no more than good to know, in one line: whole titles, as many as fit. @remarks: the first of @count. */
+static void write_remarks(struct screen *screen, const struct ap_value *const *remarks, size_t count)
 {
     size_t shown = 0, room = screen->width - strlen("     info     ") - strlen("; and 99 more");
     ap_out_string(&screen->out, "     info     ");
-    for (; finding; finding = finding->next) {
-        struct ap_text title = ap_text_member(finding, "title");
+    for (size_t i = 0; i < count && i < AP_REMARKS_SHOWN; i++) {
+        struct ap_text title = ap_text_member(remarks[i], "title");
         size_t columns = ap_visible_columns(title) + (shown ? strlen("; ") : 0);
-        if (!ap_finding_is_remark(finding) || columns > room)
+        if (columns > room)
             continue;
         ap_out_string(&screen->out, shown ? "; " : "");
         (void)ap_out_visible(&screen->out, title, columns);
@@ -325,9 +325,9 @@ static void write_remarks(struct screen *screen, const struct ap_value *finding,
         shown++;
     }
     if (!shown)
-        ap_out_format(&screen->out, "%zu remark%s", remarks, remarks == 1 ? "" : "s");
-    else if (shown < remarks)
-        ap_out_format(&screen->out, "; and %zu more", remarks - shown);
+        ap_out_format(&screen->out, "%zu remark%s", count, count == 1 ? "" : "s");
+    else if (shown < count)
+        ap_out_format(&screen->out, "; and %zu more", count - shown);
     end_line(screen);
 }
 
@@ -348,8 +348,10 @@ static void write_findings(struct screen *screen, size_t lines)
         remarks += ap_finding_is_remark(finding);
         count++;
     }
+    const struct ap_value *told[AP_REMARKS_SHOWN];
+    size_t told_count = ap_finding_remarks(screen->root, told);
     /* a line each is kept for the remarks and for those that are left out */
-    const size_t kept = remarks ? 2 : 1;
+    const size_t kept = told_count ? 2 : 1;
     size_t advice_lines = MOST_ADVICE;
     while (advice_lines > (screen->lines >= TALL ? 2u : 1u) &&
            screen->used + (count - remarks) * lines_of_one(screen, advice_lines) + kept - 1 > end)
@@ -368,8 +370,8 @@ static void write_findings(struct screen *screen, size_t lines)
     }
     if (count == remarks && count)
         write_wrapped(screen, AP_TEXT("No findings: nothing above its threshold."), 0, 1);
-    if (remarks)
-        write_remarks(screen, findings, remarks);
+    if (told_count)
+        write_remarks(screen, told, told_count);
 }
 
 /* ---- foot ---- */

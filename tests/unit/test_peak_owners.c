@@ -605,6 +605,33 @@ static void graphs_without_backward_need_not_be_held(void)
     passes_kept_for_nothing(&bench, true);
 }
 
+/* A variable holds the result of a batch until the next one has its own: graphs of two batches are there, and each goes at
+ * once. Rows of three lines that go one by one while others are made are none. */
+static void graphs_of_batches_go_one_behind_the_other(void)
+{
+    for (int rows = 0; rows < 2; rows++) {
+        struct bench bench;
+        uint64_t kept[3][10];
+        begin(&bench);
+        uint32_t loop = stack(&bench, "/u/train.py|main"), other = stack(&bench, forward_frames);
+        history(&bench);
+        for (int batch = 0; batch < 3; batch++) {
+            for (int i = 0; i < 10; i++)
+                kept[batch][i] = alloc(&bench, 1000, stack(&bench, lines[i % 3]));
+            wait_for(&bench, 40);
+            for (int i = 0; i < 10 && batch > 0; i++) {
+                give_back(&bench, kept[batch - 1][i], 1000, loop);
+                if (rows)
+                    give_back(&bench, alloc(&bench, 5, other), 5, other);
+            }
+        }
+        for (int i = 0; i < 10; i++)
+            give_back(&bench, kept[2][i], 1000, loop);
+        live(&bench, alloc(&bench, 70, loop), 70, loop);
+        is_avoidable(&bench, "unused_graphs", rows ? 0 : 20000, rows ? 0 : 19930);
+    }
+}
+
 /* A request fails, and all that forward made goes: its own, which is no more than one forward makes; or that of several, as
  * the training before shows. */
 static void a_failure_ends_its_forward(void)
@@ -1108,6 +1135,7 @@ int main(void)
     weights_are_told_by_their_sizes();
     weights_are_told_by_gradients_of_a_whole_pass();
     graphs_without_backward_need_not_be_held();
+    graphs_of_batches_go_one_behind_the_other();
     a_failure_ends_its_forward();
     graphs_that_backward_leaves_need_not_be_held();
     a_segment_hides_no_allocation();

@@ -274,6 +274,12 @@ static void shapes_need_a_second_witness(void)
         list[i] = of_bytes(width * 2, AP_EVIDENCE_BEFORE_KEPT);
     ok(ap_request_shape_find(logits_bytes, list, 6, &shape) && shape.words == 128256 && shape.rows == 4096,
        "vectors of its width settle that");
+    const int64_t others_bytes = (int64_t)16680 * 4000 * 2; /* by chance 2085 rows of 32,000 */
+    list[0] = of_bytes((int64_t)1024 * 4000 * 2, AP_EVIDENCE_BEFORE_KEPT);
+    ok(!ap_request_shape_find(others_bytes, list, 6, &shape), "a round number fits by chance");
+    list[0] = of_bytes(width * 32000 * 2, AP_EVIDENCE_BEFORE_KEPT);
+    ok(ap_request_shape_find(others_bytes, list, 6, &shape) && shape.words == 32000, "and is told where vectors confirm it");
+    list[0] = of_bytes(width * 128256 * 2, AP_EVIDENCE_BEFORE_KEPT);
     ok(!ap_request_shape_find(logits_bytes + 512, list, 6, &shape), "what does not factor has no shape");
     ok(!ap_request_shape_find(INT64_MIN, list, 6, &shape) && !ap_request_shape_find(INT64_MAX, list, 6, &shape),
        "sizes may be anything");

@@ -605,6 +605,73 @@ static void graphs_without_backward_need_not_be_held(void)
     passes_kept_for_nothing(&bench, true);
 }
 
+static const char *first_line(struct bench *bench, const char *kind)
+{
+    const struct ap_value *row = ap_value_member(at(bench, "memory.avoidable"), kind);
+    return ap_value_text(ap_value_member(ap_value_first(ap_value_member(row, "lines")), "frame")).data;
+}
+
+/* Layers call each other; the line to look at is the one that called the first of them. Some tell no line of the user's. */
+static void the_line_to_look_at_called_the_model(void)
+{
+    static const char *const layers[] = {
+        "/t/torch/nn/functional.py|linear;/u/model.py|forward;/t/torch/nn/modules/module.py|_call_impl;/u/val.py|evaluate;"
+        "/u/train.py|main",
+        "/t/torch/nn/functional.py|gelu;/u/block.py|forward;/t/torch/nn/modules/module.py|_call_impl;/u/model.py|forward;"
+        "/t/torch/nn/modules/module.py|_call_impl;/u/val.py|evaluate;/u/train.py|main",
+        "/t/torch/nn/functional.py|layer_norm;/u/norm.py|forward;/t/torch/nn/modules/module.py|_call_impl"
+    };
+    struct bench bench;
+    uint64_t kept[10];
+    begin(&bench);
+    uint32_t loop = stack(&bench, "/u/train.py|main");
+    history(&bench);
+    for (int i = 0; i < 10; i++)
+        kept[i] = alloc(&bench, 1000, stack(&bench, layers[i % 3]));
+    wait_for(&bench, 40);
+    for (int i = 0; i < 10; i++)
+        give_back(&bench, kept[i], 1000, loop);
+    live(&bench, alloc(&bench, 70, loop), 70, loop);
+    segment(&bench, 0, -1);
+    pass(&bench, 20);
+    ok(strcmp(first_line(&bench, "unused_graphs"), "/u/val.py:7 evaluate") == 0, "who called the model");
+    const struct ap_value *row = ap_value_member(at(&bench, "memory.avoidable"), "unused_graphs");
+    is_int(number(ap_value_first(ap_value_member(row, "lines")), "allocations"), 7, "for those that tell a line");
+    is_int(number(row, "count"), 10, "of all");
+    end(&bench);
+}
+
+/* Three calls of a model of ten layers, the user's loss between them, or a loop over 30 layers without anything between. */
+static void calls_are_told_apart_by_what_lies_between(void)
+{
+    for (int losses = 0; losses < 2; losses++) {
+        struct bench bench;
+        uint64_t kept[30], loss[3];
+        begin(&bench);
+        uint32_t layer = stack(&bench, "/u/block.py|forward;/t/torch/nn/modules/module.py|_call_impl;/u/train.py|main");
+        uint32_t between = stack(&bench, "/t/torch/nn/functional.py|mse_loss;/u/train.py|main");
+        uint32_t backward = stack(&bench, backward_frames);
+        history(&bench);
+        for (int i = 0; i < 30; i++) {
+            kept[i] = alloc(&bench, 1000, layer);
+            if (losses && i % 10 == 9)
+                loss[i / 10] = alloc(&bench, 4, between);
+        }
+        wait_for(&bench, 40);
+        for (int i = 29; i >= 0; i--) {
+            if (losses && i % 10 == 9)
+                give_back(&bench, loss[i / 10], 4, backward);
+            give_back(&bench, alloc(&bench, 5, backward), 5, backward);
+            give_back(&bench, kept[i], 1000, backward);
+        }
+        live(&bench, alloc(&bench, 70, backward), 70, backward);
+        segment(&bench, 0, -1);
+        pass(&bench, 20);
+        is_int(number(at(&bench, "memory.avoidable.activations"), "calls"), losses ? 3 : 1, losses ? "calls" : "one call");
+        end(&bench);
+    }
+}
+
 /* A variable holds the result of a batch until the next one has its own: graphs of two batches are there, and each goes at
  * once. Rows of three lines that go one by one while others are made are none. */
 static void graphs_of_batches_go_one_behind_the_other(void)
@@ -1135,6 +1202,8 @@ int main(void)
     weights_are_told_by_their_sizes();
     weights_are_told_by_gradients_of_a_whole_pass();
     graphs_without_backward_need_not_be_held();
+    the_line_to_look_at_called_the_model();
+    calls_are_told_apart_by_what_lies_between();
     graphs_of_batches_go_one_behind_the_other();
     a_failure_ends_its_forward();
     graphs_that_backward_leaves_need_not_be_held();

@@ -111,9 +111,9 @@ static void add_to(struct graph *graph, const struct ap_owned *owned)
     graph->to = first || owned->alloc > graph->to ? owned->alloc : graph->to;
 }
 
-/* Many activations of several lines are held, as a graph holds them; results that are kept on purpose are of one line. Python
- * frees a graph at once, and those of several batches each at once: a backward pass, which may be of threads without stacks,
- * allocates between its frees. */
+/* Many activations of several lines are held, as a graph holds them; results that are kept on purpose are of one line.
+ * Python frees a graph at once, and those of several batches each at once: a backward pass, which may be of threads without
+ * stacks, allocates between its frees. */
 static bool holds_graph(const struct graph *graph)
 {
     return graph->count >= LEAST_OF_GRAPH && graph->lines >= LEAST_LINES &&
@@ -220,7 +220,7 @@ static enum ap_status find_graphs(struct ap_avoidable_search *search, struct gra
         const struct ap_pass *pass = left_behind(search, owned->alloc, owned->end);
         if (pass ? graphs[pass - search->passes].is_one
                  : graphs[search->pass_count].is_one && has_no_backward(search, owned->alloc, owned->end))
-            ap_avoidable_add(to, owned);
+            ap_avoidable_add(search, to, owned);
         behind = behind || (pass && graphs[pass - search->passes].is_one);
     }
     return cut_graphs(search, graphs[search->pass_count].is_one, behind, reterr);

@@ -672,6 +672,49 @@ static void calls_are_told_apart_by_what_lies_between(void)
     }
 }
 
+#define MIB ((int64_t)1 << 20)
+
+/* Each word tells its stack; what is as large is one of them too: logits of any function, scores of the same one alone. */
+static void logits_and_scores_are_told_by_their_functions(void)
+{
+    static const struct {
+        const char *frames, *kind;
+        int64_t bytes;
+    } made[] = {
+        { "/t/site-packages/torch/nn/functional.py|log_softmax;/u/a.py|loss", "logits", 40 * MIB },
+        { "x.cpp|at::_ops::nll_loss_backward::call;x.cpp|torch::autograd::NllLossBackward0::apply", "logits", 40 * MIB },
+        { "x.cpp|torch::autograd::generated::LogSoftmaxBackward0::apply", "logits", 40 * MIB },
+        { "/t/site-packages/torch/nn/functional.py|cross_entropy;/u/a.py|loss", "logits", 40 * MIB },
+        { "/t/site-packages/torch/nn/functional.py|linear;/u/head.py|forward", "logits", 40 * MIB },
+        { "/t/site-packages/torch/nn/functional.py|softmax;/u/attention.py|forward", "scores", 30 * MIB },
+        { "x.cpp|torch::autograd::generated::SoftmaxBackward0::apply", "scores", 30 * MIB },
+        { "/t/site-packages/torch/nn/functional.py|dropout;/u/attention.py|forward", "scores", 30 * MIB },
+        { "/t/site-packages/torch/nn/functional.py|gelu;/u/mlp.py|forward", "", 30 * MIB },
+    };
+    struct bench bench;
+    int64_t logits = 0, scores = 0;
+    begin(&bench);
+    uint32_t loop = stack(&bench, "/u/train.py|main");
+    uint64_t addresses[AP_COUNT_OF(made)];
+    history(&bench);
+    for (size_t i = 0; i < AP_COUNT_OF(made); i++) {
+        addresses[i] = alloc(&bench, made[i].bytes, stack(&bench, made[i].frames));
+        logits += strcmp(made[i].kind, "logits") == 0 ? made[i].bytes : 0;
+        scores += strcmp(made[i].kind, "scores") == 0 ? made[i].bytes : 0;
+    }
+    wait_for(&bench, 40);
+    for (size_t i = 0; i < AP_COUNT_OF(made); i++)
+        give_back(&bench, addresses[i], made[i].bytes, loop);
+    live(&bench, alloc(&bench, 70, loop), 70, loop);
+    segment(&bench, 0, -1);
+    pass(&bench, 20);
+    const struct ap_value *avoidable = at(&bench, "memory.avoidable");
+    is_int(number(ap_value_member(avoidable, "logits"), "held_bytes"), logits, "logits, and the layer that made them");
+    is_int(number(ap_value_member(avoidable, "logits"), "saved_bytes"), logits, "need not be there");
+    is_int(number(ap_value_member(avoidable, "scores"), "held_bytes"), scores, "scores, and not a layer as wide");
+    end(&bench);
+}
+
 /* A variable holds the result of a batch until the next one has its own: graphs of two batches are there, and each goes at
  * once. Rows of three lines that go one by one while others are made are none. */
 static void graphs_of_batches_go_one_behind_the_other(void)
@@ -1204,6 +1247,7 @@ int main(void)
     graphs_without_backward_need_not_be_held();
     the_line_to_look_at_called_the_model();
     calls_are_told_apart_by_what_lies_between();
+    logits_and_scores_are_told_by_their_functions();
     graphs_of_batches_go_one_behind_the_other();
     a_failure_ends_its_forward();
     graphs_that_backward_leaves_need_not_be_held();

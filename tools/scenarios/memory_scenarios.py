@@ -390,7 +390,7 @@ def summed_micro_batches(setup, planted):
     return job
 
 
-@scenario("large-vocabulary", ["few-large-tensors"],
+@scenario("large-vocabulary", ["logits-at-peak"],
           "the loss of each step makes all logits over a vocabulary of 96,000 at once; the twin makes them in chunks",
           peak_active, steps=4, tokens=3072, layers=6, width=1024, vocabulary=96000)
 def large_vocabulary(setup, planted):

@@ -518,7 +518,8 @@ static enum ap_status find_all(struct ap_avoidable_search *search, struct ap_avo
     static find_kind *const ways[] = {
         [AP_AVOIDABLE_OLD_GRADIENTS] = find_old_gradients, [AP_AVOIDABLE_PREVIOUS_OUTPUTS] = find_previous_outputs,
         [AP_AVOIDABLE_BATCHES_AHEAD] = find_batches,       [AP_AVOIDABLE_UNUSED_GRAPHS] = ap_search_unused_graphs,
-        [AP_AVOIDABLE_OLD_STATE] = find_old_state,         [AP_AVOIDABLE_ACTIVATIONS] = find_activations
+        [AP_AVOIDABLE_OLD_STATE] = find_old_state,         [AP_AVOIDABLE_ACTIVATIONS] = find_activations,
+        [AP_AVOIDABLE_LOGITS] = ap_search_logits,          [AP_AVOIDABLE_SCORES] = ap_search_scores
     };
     AP_TRY(find_passes(search, reterr));
     for (size_t i = 0; i < AP_COUNT_OF(ways); i++) {
@@ -545,7 +546,9 @@ enum ap_status ap_avoidable_find(const struct ap_owners *owners, struct ap_owned
     ap_sort(owned->list, owned->count, sizeof(*owned->list), by_stack_size_alloc);
     size_t stacks = (size_t)owners->replay->snapshot->stacks.stack_count + 1;
     enum ap_status status = AP_ALLOC_CLEARED(owners->gate, search.callers, stacks, reterr);
+    AP_AND_THEN(status, AP_ALLOC_CLEARED(owners->gate, search.results, stacks, reterr));
     AP_AND_THEN(status, find_all(&search, ret_kinds, reterr));
+    AP_FREE(owners->gate, search.results, stacks);
     AP_FREE(owners->gate, search.callers, stacks);
     AP_FREE(owners->gate, search.stays, search.of->lifetime_count);
     ap_mem_free(owners->gate, search.cuts, search.capacity * sizeof(*search.cuts));

@@ -42,6 +42,7 @@ struct ap_avoidable_search {
     uint32_t *allocations_before; /* by entry, from the device's first one on; while graphs are looked for */
     uint32_t *failures_before;    /* the same of requests that failed */
     uint32_t *callers;            /* by stack: the frame that called the outermost module and one; 0 = not looked for */
+    uint8_t *results;             /* by stack: enum result, in whole_results.c */
     struct ap_stay *stays;
     size_t stay_count;
 };
@@ -86,5 +87,10 @@ AP_MUST_CHECK enum ap_status ap_avoidable_count_calls(const struct ap_avoidable_
 /** Of forward passes, kept for a backward pass that does not come, or does not take it. */
 AP_MUST_CHECK enum ap_status ap_search_unused_graphs(struct ap_avoidable_search *search, struct ap_avoidable *to,
                                                      struct ap_error *reterr);
+/** What (log-)softmax over all words or positions makes, and what is as large. */
+AP_MUST_CHECK enum ap_status ap_search_logits(struct ap_avoidable_search *search, struct ap_avoidable *to,
+                                              struct ap_error *reterr);
+AP_MUST_CHECK enum ap_status ap_search_scores(struct ap_avoidable_search *search, struct ap_avoidable *to,
+                                              struct ap_error *reterr);
 
 #endif

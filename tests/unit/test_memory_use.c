@@ -262,6 +262,30 @@ static struct ap_owned of_bytes(int64_t bytes, enum ap_owner_evidence evidence)
     return (struct ap_owned){ .bytes = bytes, .evidence = (uint8_t)evidence };
 }
 
+/* A copy, and the loss of it: one line of the user's that asks by two stacks. */
+static const char copies[] = /**/
+    "{\"segments\": ["
+    "{\"device\": 0, \"address\": 1048576, \"total_size\": 104857600, \"allocated_size\": 104857600, "
+    "\"active_size\": 104857600, \"requested_size\": 104857600, \"stream\": 0, \"segment_type\": \"large\", \"blocks\": ["
+    "{\"address\": 1048576, \"size\": 104857600, \"requested_size\": 104857600, \"state\": \"active_allocated\", "
+    "\"frames\": [{\"filename\": \"/u/train.py\", \"line\": 5, \"name\": \"step\"}]}]}], \"device_traces\": [["
+    "{\"action\": \"alloc\", \"addr\": 1048576, \"size\": 104857600, \"stream\": 0, "
+    "\"frames\": [{\"filename\": \"/u/train.py\", \"line\": 5, \"name\": \"step\"}]}, "
+    "{\"action\": \"oom\", \"size\": 104857600, \"device_free\": 2097152, \"stream\": 0, \"frames\": ["
+    "{\"filename\": \"/site-packages/torch/nn/functional.py\", \"line\": 1, \"name\": \"cross_entropy\"}, "
+    "{\"filename\": \"/u/train.py\", \"line\": 5, \"name\": \"step\"}]}]]}";
+
+static void a_line_may_ask_by_several_stacks(void)
+{
+    struct run run;
+    run_text(&run, copies, 0, -1);
+    const struct ap_value *oom = row(&run, "memory.oom", 0);
+    is_string(oom, "frame", "/u/train.py:5 step");
+    is_int(whole(oom, "same_line.requested_bytes"), 104857600, "what the line holds already");
+    is_int(whole(oom, "most_before_bytes"), 104857600, "and the most that it got");
+    ok(end_run(&run), "all memory is given back");
+}
+
 static void shapes_need_a_second_witness(void)
 {
     const int64_t logits_bytes = (int64_t)4096 * 128256 * 4, width = 4096;
@@ -312,6 +336,7 @@ int main(void)
     replay_is_reported();
     ooms_are_examined();
     the_request_is_told();
+    a_line_may_ask_by_several_stacks();
     shapes_need_a_second_witness();
     memory_may_end_anywhere();
     return done();

@@ -936,6 +936,30 @@ static void frames_have_signs(void)
     }
 }
 
+/* Where no symbols tell a file, the function alone is told, without its arguments. */
+static void frames_without_a_file_are_functions(void)
+{
+    static const char *const cases[][2] = {
+        { "??|torch::autograd::generated::MulBackward0::apply(std::vector<X>&&)",
+          "torch::autograd::generated::MulBackward0::apply" },
+        { "??|at::(anonymous namespace)::create_out(X)", "at::(anonymous namespace)::create_out" },
+        { "RegisterCUDA.cpp|wrapper(X)", "RegisterCUDA.cpp:7 wrapper(X)" },
+        { "/u/train.py|main", "/u/train.py:7 main" },
+    };
+    for (size_t i = 0; i < AP_COUNT_OF(cases); i++) {
+        struct bench bench;
+        begin(&bench);
+        history(&bench);
+        live(&bench, alloc(&bench, 100, stack(&bench, cases[i][0])), 100, stack(&bench, cases[i][0]));
+        segment(&bench, 0, -1);
+        pass(&bench, 20);
+        const struct ap_value *device = ap_value_first(at(&bench, "memory.peak.devices"));
+        const struct ap_value *row = ap_value_first(ap_value_member(device, "by_stack"));
+        ok(ap_text_is(ap_value_text(ap_value_member(row, "frame")), cases[i][1]), cases[i][1]);
+        end(&bench);
+    }
+}
+
 static void short_lived_are_listed(void)
 {
     struct bench bench;
@@ -1263,6 +1287,7 @@ int main(void)
     temporaries_of_a_step_need_not_be_held();
     a_spike_stands_above_the_usual();
     frames_have_signs();
+    frames_without_a_file_are_functions();
     short_lived_are_listed();
     byte_time_needs_no_times();
     without_history_the_end_counts();

@@ -936,6 +936,27 @@ static void frames_have_signs(void)
     }
 }
 
+/* A cache of zeros that a constructor makes; where something is trained it may be a weight. */
+static void zeros_of_a_constructor_are_buffers(void)
+{
+    for (int trained = 0; trained < 2; trained++) {
+        struct bench bench;
+        begin(&bench);
+        uint32_t zeros = stack(&bench, "??|at::_ops::zeros::call(X);/u/serve.py|__init__;/u/serve.py|main");
+        uint32_t empty = stack(&bench, "??|at::_ops::empty::call(X);/u/serve.py|__init__;/u/serve.py|main");
+        uint32_t work = stack(&bench, trained ? backward_frames : forward_frames);
+        history(&bench);
+        live(&bench, alloc(&bench, 3000, zeros), 3000, zeros);
+        live(&bench, alloc(&bench, 500, empty), 500, empty);
+        for (int i = 0; i < 100; i++)
+            give_back(&bench, alloc(&bench, 10, work), 10, work);
+        segment(&bench, 0, -1);
+        pass(&bench, 20);
+        is_int(number(at(&bench, "memory.peak"), "buffers_bytes"), trained ? 0 : 3000, "zeros that are kept");
+        end(&bench);
+    }
+}
+
 /* Where no symbols tell a file, the function alone is told, without its arguments. */
 static void frames_without_a_file_are_functions(void)
 {
@@ -1288,6 +1309,7 @@ int main(void)
     a_spike_stands_above_the_usual();
     frames_have_signs();
     frames_without_a_file_are_functions();
+    zeros_of_a_constructor_are_buffers();
     short_lived_are_listed();
     byte_time_needs_no_times();
     without_history_the_end_counts();

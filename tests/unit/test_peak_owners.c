@@ -797,6 +797,33 @@ static void graphs_that_backward_leaves_need_not_be_held(void)
     }
 }
 
+/* The history ends before the variable of the last step goes: its graph would have been left as those before it. */
+static void the_last_graph_may_be_there_at_the_end(void)
+{
+    struct bench bench;
+    uint64_t teacher[10];
+    begin(&bench);
+    uint32_t backward = stack(&bench, backward_frames), loop = stack(&bench, "/u/train.py|main");
+    uint32_t other = stack(&bench, forward_frames);
+    history(&bench);
+    for (int step = 0; step < 2; step++) {
+        for (int i = 0; i < 10; i++)
+            teacher[i] = alloc(&bench, 1000, stack(&bench, lines[i % 3]));
+        uint64_t student = alloc(&bench, 500, other);
+        wait_for(&bench, 40);
+        give_back(&bench, alloc(&bench, 300, backward), 300, backward);
+        give_back(&bench, student, 500, backward);
+        give_back(&bench, alloc(&bench, 5, backward), 5, backward);
+        for (int i = 0; i < 10; i++) {
+            if (step)
+                live(&bench, teacher[i], 1000, stack(&bench, lines[i % 3]));
+            else
+                give_back(&bench, teacher[i], 1000, loop);
+        }
+    }
+    is_avoidable(&bench, "unused_graphs", 10000, 10000);
+}
+
 /* A gradient that the next backward pass adds to is needed. */
 static void accumulated_gradients_are_needed(void)
 {
@@ -1296,6 +1323,7 @@ int main(void)
     graphs_of_batches_go_one_behind_the_other();
     a_failure_ends_its_forward();
     graphs_that_backward_leaves_need_not_be_held();
+    the_last_graph_may_be_there_at_the_end();
     a_segment_hides_no_allocation();
     state_that_is_set_up_is_no_leak();
     a_constructor_makes_more_than_weights();

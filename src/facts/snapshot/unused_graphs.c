@@ -182,6 +182,13 @@ static enum ap_status gather(const struct ap_avoidable_search *search, struct gr
     return AP_OK;
 }
 
+/* Its backward pass is done and the history ends with it: of a run that leaves graphs behind, the last one. */
+static bool is_left_at_end(const struct ap_avoidable_search *search, uint32_t alloc, uint32_t end)
+{
+    const struct ap_pass *pass = end == AP_NO_ENTRY && is_kept(search, alloc, end) ? ap_search_pass(search, alloc) : NULL;
+    return pass && pass->done != AP_NO_ENTRY;
+}
+
 /* A graph like those at the peak is let go wherever it is: the next highest point may have another one. */
 static enum ap_status cut_graphs(struct ap_avoidable_search *search, bool unused, bool behind, struct ap_error *reterr)
 {
@@ -190,7 +197,8 @@ static enum ap_status cut_graphs(struct ap_avoidable_search *search, bool unused
         uint32_t lifetime = search->of->first_lifetime + i;
         const struct ap_lifetime *life = &replay->lifetimes[lifetime];
         uint32_t end = ap_search_life_end(life);
-        if ((unused && has_no_backward(search, life->alloc, end)) || (behind && left_behind(search, life->alloc, end)))
+        if ((unused && has_no_backward(search, life->alloc, end)) ||
+            (behind && (left_behind(search, life->alloc, end) || is_left_at_end(search, life->alloc, end))))
             AP_TRY(ap_search_cut(search, life->alloc, end == AP_NO_ENTRY ? ap_search_end(search) : end,
                                  ap_replay_lifetime_bytes(replay, lifetime), reterr));
     }

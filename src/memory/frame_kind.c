@@ -92,6 +92,29 @@ uint32_t ap_stack_backward_frame(const struct ap_snapshot *snapshot, uint32_t st
     return UINT32_MAX;
 }
 
+bool ap_frame_calls_module(const struct ap_snapshot *snapshot, uint32_t frame)
+{
+    static const char *const names[] = { "forward", "_call_impl", "_wrapped_call_impl" };
+    struct ap_text name = ap_strpool_text(&snapshot->strings, snapshot->stacks.frames[frame].name);
+    for (size_t i = 0; i < AP_COUNT_OF(names); i++)
+        if (ap_text_is(name, names[i]))
+            return true;
+    return false;
+}
+
+uint32_t ap_stack_calling_frame(const struct ap_snapshot *snapshot, uint32_t stack)
+{
+    uint32_t count, caller = UINT32_MAX;
+    const uint32_t *frames = ap_stack_frames(&snapshot->stacks, stack, &count);
+    for (uint32_t i = count; i-- > 0;) {
+        if (ap_frame_calls_module(snapshot, frames[i]))
+            return caller;
+        if (!ap_frame_is_library(ap_strpool_text(&snapshot->strings, snapshot->stacks.frames[frames[i]].filename)))
+            caller = i;
+    }
+    return UINT32_MAX;
+}
+
 uint32_t ap_stack_main_frame(const struct ap_snapshot *snapshot, uint32_t stack)
 {
     uint32_t user = ap_stack_user_frame(snapshot, stack), backward;

@@ -14,6 +14,10 @@ uint32_t ap_stack_user_frame(const struct ap_snapshot *snapshot, uint32_t stack)
 /** Index of the node of a backward pass that asked, in the stack of a thread of autograd's, where no line of the user's
  *  stands; UINT32_MAX where there is none. */
 uint32_t ap_stack_backward_frame(const struct ap_snapshot *snapshot, uint32_t stack);
+/** A call to a module, by its name. */
+bool ap_frame_calls_module(const struct ap_snapshot *snapshot, uint32_t frame);
+/** Index of the user's line that called the outermost module; UINT32_MAX where no module or no such line is seen. */
+uint32_t ap_stack_calling_frame(const struct ap_snapshot *snapshot, uint32_t stack);
 /** Index of the frame that stands for the stack: the user's, else the node of a backward pass, else the innermost. */
 uint32_t ap_stack_main_frame(const struct ap_snapshot *snapshot, uint32_t stack);
 

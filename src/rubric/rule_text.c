@@ -35,6 +35,8 @@ static const struct name_source names[] = {
     { "alike-as", "memory.oom", "requested_bytes", "held_as", NULL, "nothing", "is_last", false },
     { "most-as", "memory.oom", "requested_bytes", "most_as", NULL, "nothing known", "is_last", true },
     { "most-by", "memory.oom", "requested_bytes", "most_by", NULL, "a line that was not recorded", "is_last", false },
+    { "forward-by", "memory.avoidable.activations.lines", "requested_bytes", "frame", NULL, "a line that was not recorded",
+      NULL, false },
     { "failed-line", "cluster.memory.out_of_memory", "", "line", NULL, "a line that was not recorded", NULL, false },
     { "differing-owner", "cluster.memory.differs.owner", "", "category", NULL, "nothing", NULL, false },
     { "differing-line", "cluster.memory.differs.line", "", "line", NULL, "none", NULL, false },

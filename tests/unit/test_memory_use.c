@@ -262,6 +262,30 @@ static struct ap_owned of_bytes(int64_t bytes, enum ap_owner_evidence evidence)
     return (struct ap_owned){ .bytes = bytes, .evidence = (uint8_t)evidence };
 }
 
+/* A copy, and the loss of it: one line of the user's that asks by two stacks. */
+static const char copies[] = /**/
+    "{\"segments\": ["
+    "{\"device\": 0, \"address\": 1048576, \"total_size\": 104857600, \"allocated_size\": 104857600, "
+    "\"active_size\": 104857600, \"requested_size\": 104857600, \"stream\": 0, \"segment_type\": \"large\", \"blocks\": ["
+    "{\"address\": 1048576, \"size\": 104857600, \"requested_size\": 104857600, \"state\": \"active_allocated\", "
+    "\"frames\": [{\"filename\": \"/u/train.py\", \"line\": 5, \"name\": \"step\"}]}]}], \"device_traces\": [["
+    "{\"action\": \"alloc\", \"addr\": 1048576, \"size\": 104857600, \"stream\": 0, "
+    "\"frames\": [{\"filename\": \"/u/train.py\", \"line\": 5, \"name\": \"step\"}]}, "
+    "{\"action\": \"oom\", \"size\": 104857600, \"device_free\": 2097152, \"stream\": 0, \"frames\": ["
+    "{\"filename\": \"/site-packages/torch/nn/functional.py\", \"line\": 1, \"name\": \"cross_entropy\"}, "
+    "{\"filename\": \"/u/train.py\", \"line\": 5, \"name\": \"step\"}]}]]}";
+
+static void a_line_may_ask_by_several_stacks(void)
+{
+    struct run run;
+    run_text(&run, copies, 0, -1);
+    const struct ap_value *oom = row(&run, "memory.oom", 0);
+    is_string(oom, "frame", "/u/train.py:5 step");
+    is_int(whole(oom, "same_line.requested_bytes"), 104857600, "what the line holds already");
+    is_int(whole(oom, "most_before_bytes"), 104857600, "and the most that it got");
+    ok(end_run(&run), "all memory is given back");
+}
+
 static void shapes_need_a_second_witness(void)
 {
     const int64_t logits_bytes = (int64_t)4096 * 128256 * 4, width = 4096;
@@ -274,6 +298,12 @@ static void shapes_need_a_second_witness(void)
         list[i] = of_bytes(width * 2, AP_EVIDENCE_BEFORE_KEPT);
     ok(ap_request_shape_find(logits_bytes, list, 6, &shape) && shape.words == 128256 && shape.rows == 4096,
        "vectors of its width settle that");
+    const int64_t others_bytes = (int64_t)16680 * 4000 * 2; /* by chance 2085 rows of 32,000 */
+    list[0] = of_bytes((int64_t)1024 * 4000 * 2, AP_EVIDENCE_BEFORE_KEPT);
+    ok(!ap_request_shape_find(others_bytes, list, 6, &shape), "a round number fits by chance");
+    list[0] = of_bytes(width * 32000 * 2, AP_EVIDENCE_BEFORE_KEPT);
+    ok(ap_request_shape_find(others_bytes, list, 6, &shape) && shape.words == 32000, "and is told where vectors confirm it");
+    list[0] = of_bytes(width * 128256 * 2, AP_EVIDENCE_BEFORE_KEPT);
     ok(!ap_request_shape_find(logits_bytes + 512, list, 6, &shape), "what does not factor has no shape");
     ok(!ap_request_shape_find(INT64_MIN, list, 6, &shape) && !ap_request_shape_find(INT64_MAX, list, 6, &shape),
        "sizes may be anything");
@@ -306,6 +336,7 @@ int main(void)
     replay_is_reported();
     ooms_are_examined();
     the_request_is_told();
+    a_line_may_ask_by_several_stacks();
     shapes_need_a_second_witness();
     memory_may_end_anywhere();
     return done();

@@ -605,6 +605,143 @@ static void graphs_without_backward_need_not_be_held(void)
     passes_kept_for_nothing(&bench, true);
 }
 
+static const char *first_line(struct bench *bench, const char *kind)
+{
+    const struct ap_value *row = ap_value_member(at(bench, "memory.avoidable"), kind);
+    return ap_value_text(ap_value_member(ap_value_first(ap_value_member(row, "lines")), "frame")).data;
+}
+
+/* Layers call each other; the line to look at is the one that called the first of them. Some tell no line of the user's. */
+static void the_line_to_look_at_called_the_model(void)
+{
+    static const char *const layers[] = {
+        "/t/torch/nn/functional.py|linear;/u/model.py|forward;/t/torch/nn/modules/module.py|_call_impl;/u/val.py|evaluate;"
+        "/u/train.py|main",
+        "/t/torch/nn/functional.py|gelu;/u/block.py|forward;/t/torch/nn/modules/module.py|_call_impl;/u/model.py|forward;"
+        "/t/torch/nn/modules/module.py|_call_impl;/u/val.py|evaluate;/u/train.py|main",
+        "/t/torch/nn/functional.py|layer_norm;/u/norm.py|forward;/t/torch/nn/modules/module.py|_call_impl"
+    };
+    struct bench bench;
+    uint64_t kept[10];
+    begin(&bench);
+    uint32_t loop = stack(&bench, "/u/train.py|main");
+    history(&bench);
+    for (int i = 0; i < 10; i++)
+        kept[i] = alloc(&bench, 1000, stack(&bench, layers[i % 3]));
+    wait_for(&bench, 40);
+    for (int i = 0; i < 10; i++)
+        give_back(&bench, kept[i], 1000, loop);
+    live(&bench, alloc(&bench, 70, loop), 70, loop);
+    segment(&bench, 0, -1);
+    pass(&bench, 20);
+    ok(strcmp(first_line(&bench, "unused_graphs"), "/u/val.py:7 evaluate") == 0, "who called the model");
+    const struct ap_value *row = ap_value_member(at(&bench, "memory.avoidable"), "unused_graphs");
+    is_int(number(ap_value_first(ap_value_member(row, "lines")), "allocations"), 7, "for those that tell a line");
+    is_int(number(row, "count"), 10, "of all");
+    end(&bench);
+}
+
+/* Three calls of a model of ten layers, the user's loss between them, or a loop over 30 layers without anything between. */
+static void calls_are_told_apart_by_what_lies_between(void)
+{
+    for (int losses = 0; losses < 2; losses++) {
+        struct bench bench;
+        uint64_t kept[30], loss[3];
+        begin(&bench);
+        uint32_t layer = stack(&bench, "/u/block.py|forward;/t/torch/nn/modules/module.py|_call_impl;/u/train.py|main");
+        uint32_t between = stack(&bench, "/t/torch/nn/functional.py|mse_loss;/u/train.py|main");
+        uint32_t backward = stack(&bench, backward_frames);
+        history(&bench);
+        for (int i = 0; i < 30; i++) {
+            kept[i] = alloc(&bench, 1000, layer);
+            if (losses && i % 10 == 9)
+                loss[i / 10] = alloc(&bench, 4, between);
+        }
+        wait_for(&bench, 40);
+        for (int i = 29; i >= 0; i--) {
+            if (losses && i % 10 == 9)
+                give_back(&bench, loss[i / 10], 4, backward);
+            give_back(&bench, alloc(&bench, 5, backward), 5, backward);
+            give_back(&bench, kept[i], 1000, backward);
+        }
+        live(&bench, alloc(&bench, 70, backward), 70, backward);
+        segment(&bench, 0, -1);
+        pass(&bench, 20);
+        is_int(number(at(&bench, "memory.avoidable.activations"), "calls"), losses ? 3 : 1, losses ? "calls" : "one call");
+        end(&bench);
+    }
+}
+
+#define MIB ((int64_t)1 << 20)
+
+/* Each word tells its stack; what is as large is one of them too: logits of any function, scores of the same one alone. */
+static void logits_and_scores_are_told_by_their_functions(void)
+{
+    static const struct {
+        const char *frames, *kind;
+        int64_t bytes;
+    } made[] = {
+        { "/t/site-packages/torch/nn/functional.py|log_softmax;/u/a.py|loss", "logits", 40 * MIB },
+        { "x.cpp|at::_ops::nll_loss_backward::call;x.cpp|torch::autograd::NllLossBackward0::apply", "logits", 40 * MIB },
+        { "x.cpp|torch::autograd::generated::LogSoftmaxBackward0::apply", "logits", 40 * MIB },
+        { "/t/site-packages/torch/nn/functional.py|cross_entropy;/u/a.py|loss", "logits", 40 * MIB },
+        { "/t/site-packages/torch/nn/functional.py|linear;/u/head.py|forward", "logits", 40 * MIB },
+        { "/t/site-packages/torch/nn/functional.py|softmax;/u/attention.py|forward", "scores", 30 * MIB },
+        { "x.cpp|torch::autograd::generated::SoftmaxBackward0::apply", "scores", 30 * MIB },
+        { "/t/site-packages/torch/nn/functional.py|dropout;/u/attention.py|forward", "scores", 30 * MIB },
+        { "/t/site-packages/torch/nn/functional.py|gelu;/u/mlp.py|forward", "", 30 * MIB },
+    };
+    struct bench bench;
+    int64_t logits = 0, scores = 0;
+    begin(&bench);
+    uint32_t loop = stack(&bench, "/u/train.py|main");
+    uint64_t addresses[AP_COUNT_OF(made)];
+    history(&bench);
+    for (size_t i = 0; i < AP_COUNT_OF(made); i++) {
+        addresses[i] = alloc(&bench, made[i].bytes, stack(&bench, made[i].frames));
+        logits += strcmp(made[i].kind, "logits") == 0 ? made[i].bytes : 0;
+        scores += strcmp(made[i].kind, "scores") == 0 ? made[i].bytes : 0;
+    }
+    wait_for(&bench, 40);
+    for (size_t i = 0; i < AP_COUNT_OF(made); i++)
+        give_back(&bench, addresses[i], made[i].bytes, loop);
+    live(&bench, alloc(&bench, 70, loop), 70, loop);
+    segment(&bench, 0, -1);
+    pass(&bench, 20);
+    const struct ap_value *avoidable = at(&bench, "memory.avoidable");
+    is_int(number(ap_value_member(avoidable, "logits"), "held_bytes"), logits, "logits, and the layer that made them");
+    is_int(number(ap_value_member(avoidable, "logits"), "saved_bytes"), logits, "need not be there");
+    is_int(number(ap_value_member(avoidable, "scores"), "held_bytes"), scores, "scores, and not a layer as wide");
+    end(&bench);
+}
+
+/* A variable holds the result of a batch until the next one has its own: graphs of two batches are there, and each goes at
+ * once. Rows of three lines that go one by one while others are made are none. */
+static void graphs_of_batches_go_one_behind_the_other(void)
+{
+    for (int rows = 0; rows < 2; rows++) {
+        struct bench bench;
+        uint64_t kept[3][10];
+        begin(&bench);
+        uint32_t loop = stack(&bench, "/u/train.py|main"), other = stack(&bench, forward_frames);
+        history(&bench);
+        for (int batch = 0; batch < 3; batch++) {
+            for (int i = 0; i < 10; i++)
+                kept[batch][i] = alloc(&bench, 1000, stack(&bench, lines[i % 3]));
+            wait_for(&bench, 40);
+            for (int i = 0; i < 10 && batch > 0; i++) {
+                give_back(&bench, kept[batch - 1][i], 1000, loop);
+                if (rows)
+                    give_back(&bench, alloc(&bench, 5, other), 5, other);
+            }
+        }
+        for (int i = 0; i < 10; i++)
+            give_back(&bench, kept[2][i], 1000, loop);
+        live(&bench, alloc(&bench, 70, loop), 70, loop);
+        is_avoidable(&bench, "unused_graphs", rows ? 0 : 20000, rows ? 0 : 19930);
+    }
+}
+
 /* A request fails, and all that forward made goes: its own, which is no more than one forward makes; or that of several, as
  * the training before shows. */
 static void a_failure_ends_its_forward(void)
@@ -658,6 +795,33 @@ static void graphs_that_backward_leaves_need_not_be_held(void)
         live(&bench, gradient, 300, backward);
         is_avoidable(&bench, "unused_graphs", collected ? 0 : 10000, collected ? 0 : 10000);
     }
+}
+
+/* The history ends before the variable of the last step goes: its graph would have been left as those before it. */
+static void the_last_graph_may_be_there_at_the_end(void)
+{
+    struct bench bench;
+    uint64_t teacher[10];
+    begin(&bench);
+    uint32_t backward = stack(&bench, backward_frames), loop = stack(&bench, "/u/train.py|main");
+    uint32_t other = stack(&bench, forward_frames);
+    history(&bench);
+    for (int step = 0; step < 2; step++) {
+        for (int i = 0; i < 10; i++)
+            teacher[i] = alloc(&bench, 1000, stack(&bench, lines[i % 3]));
+        uint64_t student = alloc(&bench, 500, other);
+        wait_for(&bench, 40);
+        give_back(&bench, alloc(&bench, 300, backward), 300, backward);
+        give_back(&bench, student, 500, backward);
+        give_back(&bench, alloc(&bench, 5, backward), 5, backward);
+        for (int i = 0; i < 10; i++) {
+            if (step)
+                live(&bench, teacher[i], 1000, stack(&bench, lines[i % 3]));
+            else
+                give_back(&bench, teacher[i], 1000, loop);
+        }
+    }
+    is_avoidable(&bench, "unused_graphs", 10000, 10000);
 }
 
 /* A gradient that the next backward pass adds to is needed. */
@@ -795,6 +959,51 @@ static void frames_have_signs(void)
         ok(owners.stacks[id].in_backward == cases[i].in_backward, "in a backward pass or not");
         ap_owners_release(&owners);
         ap_replay_free(replay);
+        end(&bench);
+    }
+}
+
+/* A cache of zeros that a constructor makes; where something is trained it may be a weight. */
+static void zeros_of_a_constructor_are_buffers(void)
+{
+    for (int trained = 0; trained < 2; trained++) {
+        struct bench bench;
+        begin(&bench);
+        uint32_t zeros = stack(&bench, "??|at::_ops::zeros::call(X);/u/serve.py|__init__;/u/serve.py|main");
+        uint32_t empty = stack(&bench, "??|at::_ops::empty::call(X);/u/serve.py|__init__;/u/serve.py|main");
+        uint32_t work = stack(&bench, trained ? backward_frames : forward_frames);
+        history(&bench);
+        live(&bench, alloc(&bench, 3000, zeros), 3000, zeros);
+        live(&bench, alloc(&bench, 500, empty), 500, empty);
+        for (int i = 0; i < 100; i++)
+            give_back(&bench, alloc(&bench, 10, work), 10, work);
+        segment(&bench, 0, -1);
+        pass(&bench, 20);
+        is_int(number(at(&bench, "memory.peak"), "buffers_bytes"), trained ? 0 : 3000, "zeros that are kept");
+        end(&bench);
+    }
+}
+
+/* Where no symbols tell a file, the function alone is told, without its arguments. */
+static void frames_without_a_file_are_functions(void)
+{
+    static const char *const cases[][2] = {
+        { "??|torch::autograd::generated::MulBackward0::apply(std::vector<X>&&)",
+          "torch::autograd::generated::MulBackward0::apply" },
+        { "??|at::(anonymous namespace)::create_out(X)", "at::(anonymous namespace)::create_out" },
+        { "RegisterCUDA.cpp|wrapper(X)", "RegisterCUDA.cpp:7 wrapper(X)" },
+        { "/u/train.py|main", "/u/train.py:7 main" },
+    };
+    for (size_t i = 0; i < AP_COUNT_OF(cases); i++) {
+        struct bench bench;
+        begin(&bench);
+        history(&bench);
+        live(&bench, alloc(&bench, 100, stack(&bench, cases[i][0])), 100, stack(&bench, cases[i][0]));
+        segment(&bench, 0, -1);
+        pass(&bench, 20);
+        const struct ap_value *device = ap_value_first(at(&bench, "memory.peak.devices"));
+        const struct ap_value *row = ap_value_first(ap_value_member(device, "by_stack"));
+        ok(ap_text_is(ap_value_text(ap_value_member(row, "frame")), cases[i][1]), cases[i][1]);
         end(&bench);
     }
 }
@@ -1108,8 +1317,13 @@ int main(void)
     weights_are_told_by_their_sizes();
     weights_are_told_by_gradients_of_a_whole_pass();
     graphs_without_backward_need_not_be_held();
+    the_line_to_look_at_called_the_model();
+    calls_are_told_apart_by_what_lies_between();
+    logits_and_scores_are_told_by_their_functions();
+    graphs_of_batches_go_one_behind_the_other();
     a_failure_ends_its_forward();
     graphs_that_backward_leaves_need_not_be_held();
+    the_last_graph_may_be_there_at_the_end();
     a_segment_hides_no_allocation();
     state_that_is_set_up_is_no_leak();
     a_constructor_makes_more_than_weights();
@@ -1122,6 +1336,8 @@ int main(void)
     temporaries_of_a_step_need_not_be_held();
     a_spike_stands_above_the_usual();
     frames_have_signs();
+    frames_without_a_file_are_functions();
+    zeros_of_a_constructor_are_buffers();
     short_lived_are_listed();
     byte_time_needs_no_times();
     without_history_the_end_counts();

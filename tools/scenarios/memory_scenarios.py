@@ -370,7 +370,27 @@ def activation_peak(setup, planted):
     return job
 
 
-@scenario("large-vocabulary", ["few-large-tensors"],
+@scenario("summed-micro-batches", ["forwards-before-backward"],
+          "the losses of four micro-batches are added up, and one backward pass goes over the sum; the twin calls one for "
+          "each", peak_active, steps=4, tokens=8192, layers=4, width=1024, vocabulary=8000)
+def summed_micro_batches(setup, planted):
+    job = setup.job()
+    model = setup.model(job)
+    for _ in range(setup.steps):
+        with job.step():
+            graphs = []
+            for _ in range(4):
+                graphs.append(model.loss(model.forward(setup.tokens), setup.tokens))
+                if not planted:
+                    model.backward(graphs.pop())
+            for nodes in reversed(graphs):
+                model.backward(nodes)
+            model.optimizer_step()
+            model.zero_grad()
+    return job
+
+
+@scenario("large-vocabulary", ["logits-at-peak"],
           "the loss of each step makes all logits over a vocabulary of 96,000 at once; the twin makes them in chunks",
           peak_active, steps=4, tokens=3072, layers=6, width=1024, vocabulary=96000)
 def large_vocabulary(setup, planted):

@@ -142,7 +142,8 @@ static void sign_stacks(struct ap_owners *owners)
         for (uint32_t j = 0; j < count; j++) {
             uint8_t sign = owners->frame_signs[frames[j]];
             enum ap_work work = work_of_sign((enum ap_owner_sign)sign);
-            stack.sign = stack.sign == AP_SIGN_NONE ? sign : stack.sign;
+            stack.zeros = stack.zeros || sign == AP_SIGN_ZEROS;
+            stack.sign = stack.sign == AP_SIGN_NONE && sign != AP_SIGN_ZEROS ? sign : stack.sign;
             stack.cloned = stack.cloned || (stack.sign == AP_SIGN_COPY && (sign == AP_SIGN_MODULE || sign == AP_SIGN_INIT));
             if (stack.cloned)
                 stack.sign = AP_SIGN_MODULE;
@@ -195,6 +196,7 @@ void ap_owners_release(struct ap_owners *owners)
 struct life {
     bool begun; /* its alloc is in the history */
     bool freed;
+    bool trained;              /* there are backward passes in the history */
     bool shortly;              /* freed within a few entries */
     bool between;              /* freed before any pass or step allocated */
     bool kept;                 /* alive at the end, and has been for a while */
@@ -252,7 +254,10 @@ static enum ap_owner_evidence evidence_of(const struct ap_owner_stack *stack, bo
         return life->sees_other || life->kept || !life->begun ? AP_EVIDENCE_BACKWARD_KEPT : AP_EVIDENCE_BACKWARD_FREED;
     case AP_SIGN_MODULE: return AP_EVIDENCE_MODULE;
     case AP_SIGN_FORWARD: return saved ? AP_EVIDENCE_FORWARD_SAVED : AP_EVIDENCE_FORWARD;
-    case AP_SIGN_INIT: return life->freed ? AP_EVIDENCE_NO_FRAME_SAYS : AP_EVIDENCE_INIT_KEPT;
+    case AP_SIGN_INIT:
+        if (life->freed)
+            return AP_EVIDENCE_NO_FRAME_SAYS;
+        return stack->zeros && !life->trained ? AP_EVIDENCE_ZEROS_KEPT : AP_EVIDENCE_INIT_KEPT;
     default: return evidence_without_sign(has_stack, life);
     }
 }
@@ -285,6 +290,7 @@ static struct life life_of(const struct ap_owners *owners, const struct ap_owned
     uint32_t end = device->first_entry + device->entry_count;
     uint32_t old = ap_owned_old_entries(device);
     struct life life = { .begun = owned->alloc != AP_NO_ENTRY, .freed = owned->end != AP_NO_ENTRY };
+    life.trained = owners->has_backward;
     life.shortly = life.begun && life.freed && owned->end - owned->alloc <= AP_SHORT_LIFE_ENTRIES;
     life.kept = !life.freed && (!life.begun || end - owned->alloc > old);
     life.sees_backward = ahead->backward != AP_NO_ENTRY && (!life.freed || ahead->backward < owned->end);

@@ -44,7 +44,8 @@ enum ap_owner_sign {
     AP_SIGN_INPUT,
     AP_SIGN_KV_CACHE,
     AP_SIGN_COPY,
-    AP_SIGN_CHECKPOINT
+    AP_SIGN_CHECKPOINT,
+    AP_SIGN_ZEROS /* of a frame alone: a stack has the sign of another one */
 };
 
 /** What an entry of the history is part of. */
@@ -61,6 +62,7 @@ struct ap_owner_stack {
     bool in_backward; /* any frame is one of a backward pass: a recomputed forward is, too */
     bool native;      /* and one of C++ is: then those of autograd's threads are recorded */
     uint8_t work;     /* enum ap_work */
+    bool zeros;       /* filled with zeros as it was made */
     bool cloned;      /* by deepcopy in a constructor: layers made of each other, or a copy of the whole model */
 };
 
@@ -70,6 +72,7 @@ struct ap_owners {
     struct ap_owner_stack *stacks; /* by stack id */
     uint8_t *frame_signs;          /* by frame id */
     uint8_t *work;                 /* enum ap_work, by entry: by its stack, its annotation, or the thread it must be of */
+    bool has_backward;             /* some entry allocates for a backward pass */
     bool has_passes;               /* some entry allocates for a forward or backward pass, or for an optimizer's step */
 };
 

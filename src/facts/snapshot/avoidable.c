@@ -118,28 +118,6 @@ static enum ap_status peak_falls_by(const struct ap_avoidable_search *search, in
     return AP_OK;
 }
 
-/* ------------------------------------------------------------------------------------------------ who holds it, by stack */
-
-void ap_avoidable_add(struct ap_avoidable *to, const struct ap_owned *owned)
-{
-    bool overflowed = false;
-    uint32_t at = 0;
-    to->held_bytes = ap_add_sat(to->held_bytes, owned->bytes, &overflowed);
-    to->count++;
-    while (at < to->stack_count && to->stacks[at].stack != owned->stack)
-        at++;
-    if (at == AP_AVOIDABLE_TOP)
-        return; /* in the sum alone */
-    if (at == to->stack_count)
-        to->stacks[to->stack_count++] = (struct ap_avoidable_stack){ 0, owned->stack, 0 };
-    struct ap_avoidable_stack stack = to->stacks[at];
-    stack.bytes = ap_add_sat(stack.bytes, owned->bytes, &overflowed);
-    stack.count++;
-    for (; at > 0 && to->stacks[at - 1].bytes < stack.bytes; at--)
-        to->stacks[at] = to->stacks[at - 1];
-    to->stacks[at] = stack;
-}
-
 /* ----------------------------------------------------------------------------------------------------------- gradients */
 
 static enum ap_owner_category category_of(const struct ap_owned *owned)
@@ -170,7 +148,7 @@ static enum ap_status find_old_gradients(struct ap_avoidable_search *search, str
         const struct ap_owned *owned = &search->owned->list[i];
         if (category_of(owned) == AP_OWNER_GRADIENTS && old_gradient(search, owned->alloc, owned->end, &start) &&
             start <= search->peak)
-            ap_avoidable_add(to, owned);
+            ap_avoidable_add_freed(search, to, owned);
     }
     for (uint32_t i = 0; i < search->of->lifetime_count && to->count; i++) {
         uint32_t lifetime = search->of->first_lifetime + i;
@@ -297,7 +275,7 @@ static enum ap_status find_batches(struct ap_avoidable_search *search, struct ap
             continue;
         AP_TRY(cut_queue(search, &list[i], &found, reterr));
         for (uint32_t j = i; j < end && found; j++)
-            ap_avoidable_add(to, &list[j]);
+            ap_avoidable_add(search, to, &list[j]);
     }
     return AP_OK;
 }
@@ -354,7 +332,7 @@ static enum ap_status find_previous_outputs(struct ap_avoidable_search *search, 
         for (uint32_t j = 0; j < end - i && end - i <= MOST_OUTPUTS; j++) {
             if (!is_previous_output(search, &list[i], end - i, j))
                 continue;
-            ap_avoidable_add(to, &list[i + j]);
+            ap_avoidable_add(search, to, &list[i + j]);
             found++;
         }
         if (found)
@@ -378,7 +356,7 @@ static enum ap_status find_activations(struct ap_avoidable_search *search, struc
     const struct ap_replay *replay = search->owners->replay;
     for (uint32_t i = 0; i < search->owned->count; i++)
         if (category_of(&search->owned->list[i]) == AP_OWNER_ACTIVATIONS)
-            ap_avoidable_add(to, &search->owned->list[i]);
+            ap_avoidable_add(search, to, &search->owned->list[i]);
     for (uint32_t i = 0; i < search->of->lifetime_count && to->count; i++) {
         uint32_t lifetime = search->of->first_lifetime + i;
         const struct ap_lifetime *life = &replay->lifetimes[lifetime];
@@ -424,7 +402,7 @@ static enum ap_status cut_old_state(struct ap_avoidable_search *search, struct a
         first = list[i].alloc;
         if (pass == last)
             continue;
-        ap_avoidable_add(to, &list[i]);
+        ap_avoidable_add(search, to, &list[i]);
         AP_TRY(ap_search_cut(search, again, list[i].end == AP_NO_ENTRY ? ap_search_end(search) : list[i].end, list[i].bytes,
                              reterr));
     }
@@ -525,7 +503,7 @@ static void find_step_temporaries(const struct ap_avoidable_search *search, stru
         const struct ap_owned *owned = &search->owned->list[i];
         if (owned->alloc != AP_NO_ENTRY && category_of(owned) == AP_OWNER_TEMPORARIES &&
             ap_search_work(search, owned->alloc) == AP_WORK_OPTIMIZER)
-            ap_avoidable_add(to, owned);
+            ap_avoidable_add(search, to, owned);
     }
     int64_t saved = ap_subtract_sat(search->of->requested.peak_bytes, highest_outside(search), &overflowed);
     to->saved_bytes = saved > 0 && to->held_bytes > 0 ? saved : 0;
@@ -540,7 +518,8 @@ static enum ap_status find_all(struct ap_avoidable_search *search, struct ap_avo
     static find_kind *const ways[] = {
         [AP_AVOIDABLE_OLD_GRADIENTS] = find_old_gradients, [AP_AVOIDABLE_PREVIOUS_OUTPUTS] = find_previous_outputs,
         [AP_AVOIDABLE_BATCHES_AHEAD] = find_batches,       [AP_AVOIDABLE_UNUSED_GRAPHS] = ap_search_unused_graphs,
-        [AP_AVOIDABLE_OLD_STATE] = find_old_state,         [AP_AVOIDABLE_ACTIVATIONS] = find_activations
+        [AP_AVOIDABLE_OLD_STATE] = find_old_state,         [AP_AVOIDABLE_ACTIVATIONS] = find_activations,
+        [AP_AVOIDABLE_LOGITS] = ap_search_logits,          [AP_AVOIDABLE_SCORES] = ap_search_scores
     };
     AP_TRY(find_passes(search, reterr));
     for (size_t i = 0; i < AP_COUNT_OF(ways); i++) {
@@ -548,6 +527,7 @@ static enum ap_status find_all(struct ap_avoidable_search *search, struct ap_avo
         AP_TRY(ways[i](search, &kinds[i], reterr));
         AP_TRY(peak_falls_by(search, &kinds[i].saved_bytes, reterr));
     }
+    AP_TRY(ap_avoidable_count_calls(search, &kinds[AP_AVOIDABLE_ACTIVATIONS], reterr));
     struct ap_avoidable *all = &kinds[AP_AVOIDABLE_ACTIVATIONS]; /* temporaries of forward passes went with them */
     all->saved_bytes = all->saved_bytes < all->held_bytes ? all->saved_bytes : all->held_bytes;
     find_step_temporaries(search, &kinds[AP_AVOIDABLE_STEP_TEMPORARIES]);
@@ -564,7 +544,12 @@ enum ap_status ap_avoidable_find(const struct ap_owners *owners, struct ap_owned
     struct ap_avoidable_search search = { .owners = owners, .of = &owners->replay->devices[owned->device], .owned = owned };
     search.peak = search.of->first_entry + owned->position - 1;
     ap_sort(owned->list, owned->count, sizeof(*owned->list), by_stack_size_alloc);
-    enum ap_status status = find_all(&search, ret_kinds, reterr);
+    size_t stacks = (size_t)owners->replay->snapshot->stacks.stack_count + 1;
+    enum ap_status status = AP_ALLOC_CLEARED(owners->gate, search.callers, stacks, reterr);
+    AP_AND_THEN(status, AP_ALLOC_CLEARED(owners->gate, search.results, stacks, reterr));
+    AP_AND_THEN(status, find_all(&search, ret_kinds, reterr));
+    AP_FREE(owners->gate, search.results, stacks);
+    AP_FREE(owners->gate, search.callers, stacks);
     AP_FREE(owners->gate, search.stays, search.of->lifetime_count);
     ap_mem_free(owners->gate, search.cuts, search.capacity * sizeof(*search.cuts));
     ap_mem_free(owners->gate, search.passes, search.pass_capacity * sizeof(*search.passes));

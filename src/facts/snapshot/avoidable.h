@@ -12,6 +12,8 @@ enum ap_avoidable_kind {
     AP_AVOIDABLE_UNUSED_GRAPHS,    /* of forward passes; kept and freed together, or of several, with no backward pass */
     AP_AVOIDABLE_OLD_STATE,        /* of an optimizer for all weights, made again by the same stack in a later step */
     AP_AVOIDABLE_ACTIVATIONS,      /* all that forward passes made: what checkpointing could save is at most this */
+    AP_AVOIDABLE_LOGITS, /* over all words, with their logarithms and gradients: a loss in pieces needs none whole */
+    AP_AVOIDABLE_SCORES, /* of attention, of all positions with all */
     AP_AVOIDABLE_STEP_TEMPORARIES, /* made and freed in the optimizer's step that is the peak */
     AP_AVOIDABLE_KIND_COUNT_
 };
@@ -24,12 +26,22 @@ struct ap_avoidable_stack {
     uint32_t stack, count;
 };
 
+/** What the user's line to look at stands for: the one that called the outermost module; of old gradients the one that gave
+ *  them back. */
+struct ap_avoidable_line {
+    int64_t bytes;
+    uint32_t frame, count;
+};
+
 struct ap_avoidable {
     int64_t held_bytes;  /* of it, in use at the peak */
     int64_t saved_bytes; /* by so much the highest point of the curve falls without it */
     uint32_t count;      /* allocations, at the peak */
     uint32_t stack_count;
     struct ap_avoidable_stack stacks[AP_AVOIDABLE_TOP]; /* largest first */
+    uint32_t call_count; /* of activations: calls of the first line whose results are there, others' work between them */
+    uint32_t line_count;
+    struct ap_avoidable_line lines[AP_AVOIDABLE_TOP]; /* largest first */
 };
 
 /** Of what @owned holds at its peak; all is 0 where it is not known at a peak. Sorts @owned by its allocs. */

@@ -41,6 +41,8 @@ struct ap_avoidable_search {
     bool keeps_graphs;            /* at the end of the history there is more of its last forwards than one of them makes */
     uint32_t *allocations_before; /* by entry, from the device's first one on; while graphs are looked for */
     uint32_t *failures_before;    /* the same of requests that failed */
+    uint32_t *callers;            /* by stack: the frame that called the outermost module and one; 0 = not looked for */
+    uint8_t *results;             /* by stack: enum result, in whole_results.c */
     struct ap_stay *stays;
     size_t stay_count;
 };
@@ -75,10 +77,20 @@ const struct ap_pass *ap_search_pass(const struct ap_avoidable_search *search, u
 /** Bytes that were not there from one entry to another, AP_NO_ENTRY = none. */
 AP_MUST_CHECK enum ap_status ap_search_cut(struct ap_avoidable_search *search, uint32_t from_entry, uint32_t end_entry,
                                            int64_t bytes, struct ap_error *reterr);
-/** One allocation more, held by its stack. */
-void ap_avoidable_add(struct ap_avoidable *to, const struct ap_owned *owned);
+/** One allocation more, held by its stack, and by the line that called for it. */
+void ap_avoidable_add(const struct ap_avoidable_search *search, struct ap_avoidable *to, const struct ap_owned *owned);
+/** The same of a gradient, by the line that gave it back. */
+void ap_avoidable_add_freed(const struct ap_avoidable_search *search, struct ap_avoidable *to, const struct ap_owned *owned);
+/** How often the line with most called for what is there. */
+AP_MUST_CHECK enum ap_status ap_avoidable_count_calls(const struct ap_avoidable_search *search, struct ap_avoidable *to,
+                                                      struct ap_error *reterr);
 /** Of forward passes, kept for a backward pass that does not come, or does not take it. */
 AP_MUST_CHECK enum ap_status ap_search_unused_graphs(struct ap_avoidable_search *search, struct ap_avoidable *to,
                                                      struct ap_error *reterr);
+/** What (log-)softmax over all words or positions makes, and what is as large. */
+AP_MUST_CHECK enum ap_status ap_search_logits(struct ap_avoidable_search *search, struct ap_avoidable *to,
+                                              struct ap_error *reterr);
+AP_MUST_CHECK enum ap_status ap_search_scores(struct ap_avoidable_search *search, struct ap_avoidable *to,
+                                              struct ap_error *reterr);
 
 #endif

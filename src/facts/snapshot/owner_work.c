@@ -126,8 +126,12 @@ enum ap_status ap_owners_find_work(struct ap_owners *owners, struct ap_error *re
     for (uint32_t i = 0; i < owners->replay->device_count; i++)
         take_stacks(owners, &owners->replay->devices[i]);
     AP_TRY(take_annotations(owners, reterr));
-    for (uint32_t i = 0; i < owners->replay->snapshot->actions.count && !owners->has_passes; i++)
-        owners->has_passes = owners->work[i] != AP_WORK_OTHER && owners->work[i] != AP_WORK_ZERO_GRAD &&
-                             owners->replay->snapshot->actions.name[i].id == AP_ACTION_ALLOC;
+    for (uint32_t i = 0; i < owners->replay->snapshot->actions.count; i++) {
+        if (owners->replay->snapshot->actions.name[i].id != AP_ACTION_ALLOC)
+            continue;
+        owners->has_backward = owners->has_backward || owners->work[i] == AP_WORK_BACKWARD;
+        owners->has_passes =
+            owners->has_passes || (owners->work[i] != AP_WORK_OTHER && owners->work[i] != AP_WORK_ZERO_GRAD);
+    }
     return AP_OK;
 }

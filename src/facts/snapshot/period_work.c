@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "period_work.h"
 
+#include "frame_kind.h"
 #include "stack_frames.h"
 
 #include "poison.h"
@@ -49,16 +50,6 @@ static void walk_period(const struct ap_owners *owners, const struct ap_replay_d
 
 /* ----------------------------------------------------------------------------------------------------- whose loop it is */
 
-static bool calls_a_module(const struct ap_snapshot *snapshot, uint32_t frame)
-{
-    static const char *const names[] = { "forward", "_call_impl", "_wrapped_call_impl" };
-    struct ap_text name = ap_strpool_text(&snapshot->strings, snapshot->stacks.frames[frame].name);
-    for (size_t i = 0; i < AP_COUNT_OF(names); i++)
-        if (ap_text_is(name, names[i]))
-            return true;
-    return false;
-}
-
 /* Frames that the stacks of the periods have in common, outermost first. */
 struct common {
     struct ap_gate *gate;
@@ -75,7 +66,7 @@ static void meet(struct common *common, const struct ap_snapshot *snapshot, uint
         return;
     uint32_t count = ap_stack_shown(snapshot, stack, common->spare);
     for (uint32_t i = 0; i < count; i++)
-        common->calls = common->calls || calls_a_module(snapshot, common->spare[i]);
+        common->calls = common->calls || ap_frame_calls_module(snapshot, common->spare[i]);
     for (uint32_t i = 0; i < count && !common->any; i++)
         common->frames[i] = common->spare[count - 1 - i];
     while (common->any && same < count && same < common->count && common->frames[same] == common->spare[count - 1 - same])
@@ -118,7 +109,7 @@ static enum ap_status find_loop(const struct ap_owners *owners, const struct ap_
     }
     bool inside = false;
     for (uint32_t i = 0; i < common.count; i++)
-        inside = inside || calls_a_module(snapshot, common.frames[i]);
+        inside = inside || ap_frame_calls_module(snapshot, common.frames[i]);
     if (common.calls)
         *ret_loop = inside ? LOOP_IN_A_CALL : LOOP_OVER_CALLS;
     ap_mem_free(common.gate, common.frames, bytes);

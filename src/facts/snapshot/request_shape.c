@@ -8,6 +8,7 @@
 #define LEAST_WIDTH 64 /* of an embedding */
 #define WIDEST_VALUE 4u
 #define LEAST_VECTORS 4u
+#define LEAST_PRIME 29 /* a product of smaller ones divides what has nothing to do with it: 32,000 does 8 times 4,000 */
 
 static const int64_t vocabularies[] = {
 #define AP_VOCABULARY(words) words,
@@ -44,6 +45,14 @@ static bool has_vectors(const struct ap_owned *list, uint32_t count, int64_t row
     return found >= LEAST_VECTORS;
 }
 
+static bool is_round(int64_t words)
+{
+    for (int64_t factor = 2; factor < LEAST_PRIME; factor++)
+        while (words % factor == 0)
+            words /= factor;
+    return words == 1;
+}
+
 static struct ap_request_shape shape_of(int64_t request_bytes, int64_t words)
 {
     int64_t rows = request_bytes / words / 2;
@@ -63,7 +72,7 @@ bool ap_request_shape_find(int64_t request_bytes, const struct ap_owned *list, u
             continue;
         row_bytes = row_of_embedding(list, count, words);
         bool confirmed = row_bytes && has_vectors(list, count, row_bytes);
-        if (!row_bytes || (sure && !confirmed))
+        if (!row_bytes || ((sure || is_round(words)) && !confirmed))
             continue;
         *ret_shape = shape_of(request_bytes, words);
         found++;

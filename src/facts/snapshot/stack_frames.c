@@ -6,6 +6,15 @@
 
 #include "poison.h"
 
+/* Of a C++ function without its arguments; "(anonymous namespace)" is none of them. */
+static struct ap_text without_arguments(struct ap_text name)
+{
+    for (size_t i = 1; i < name.bytes; i++)
+        if (name.data[i] == '(' && name.data[i - 1] != ':' && name.data[i - 1] != ' ')
+            return (struct ap_text){ name.data, i };
+    return name;
+}
+
 enum ap_status ap_memory_frame_text(const struct ap_snapshot *snapshot, struct ap_arena *arena, uint32_t frame,
                                     struct ap_text *ret_text, struct ap_error *reterr)
 {
@@ -13,7 +22,12 @@ enum ap_status ap_memory_frame_text(const struct ap_snapshot *snapshot, struct a
     struct ap_text file = ap_strpool_text(&snapshot->strings, of->filename);
     struct ap_text name = ap_strpool_text(&snapshot->strings, of->name);
     char line[16] = "";
-    int line_bytes = of->line > 0 ? snprintf(line, sizeof(line), ":%d", (int)of->line) : 0;
+    bool unknown = ap_text_is(file, "??"); /* no debugging symbols */
+    if (unknown) {
+        file.bytes = 0;
+        name = without_arguments(name);
+    }
+    int line_bytes = of->line > 0 && !unknown ? snprintf(line, sizeof(line), ":%d", (int)of->line) : 0;
     bool both = file.bytes + (size_t)line_bytes > 0 && name.bytes > 0;
     size_t bytes = file.bytes + (size_t)line_bytes + both + name.bytes;
     char *text = ap_arena_alloc(arena, bytes + 1);

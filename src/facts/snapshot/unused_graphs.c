@@ -3,6 +3,7 @@
 #include "avoidable_search.h"
 
 #include "snapshot_state.h"
+#include "sort.h"
 
 #include "poison.h"
 
@@ -93,18 +94,10 @@ static void look_for_graphs_at_failures(struct ap_avoidable_search *search)
     }
 }
 
-/* Python frees a graph at once: a backward pass, which may be of threads without stacks, allocates between its frees. */
-static bool goes_at_once(const struct ap_avoidable_search *search, uint32_t first, uint32_t last, uint32_t count)
-{
-    const uint32_t *before = search->allocations_before;
-    uint32_t offset = search->of->first_entry;
-    return before[last + 1 - offset] - before[first - offset] <= count / 8;
-}
-
 /* What of one kind is held at the peak. */
 struct graph {
     uint32_t count, lines, stack; /* the last stack that was met */
-    uint32_t first, last;         /* entries at which it goes; AP_NO_ENTRY where it stays */
+    uint32_t moments;             /* between two allocations, in which it goes */
     uint32_t from, to;            /* entries that made it */
     bool is_one;
 };
@@ -116,19 +109,15 @@ static void add_to(struct graph *graph, const struct ap_owned *owned)
     graph->stack = owned->stack;
     graph->from = first || owned->alloc < graph->from ? owned->alloc : graph->from;
     graph->to = first || owned->alloc > graph->to ? owned->alloc : graph->to;
-    graph->first = first ? AP_NO_ENTRY : graph->first;
-    graph->last = first ? 0 : graph->last;
-    if (owned->end == AP_NO_ENTRY)
-        return;
-    graph->first = graph->first == AP_NO_ENTRY || owned->end < graph->first ? owned->end : graph->first;
-    graph->last = owned->end > graph->last ? owned->end : graph->last;
 }
 
-/* Many activations of several lines are held, as a graph holds them; results that are kept on purpose are of one line. */
-static bool holds_graph(const struct ap_avoidable_search *search, const struct graph *graph)
+/* Many activations of several lines are held, as a graph holds them; results that are kept on purpose are of one line.
+ * Python frees a graph at once, and those of several batches each at once: a backward pass, which may be of threads without
+ * stacks, allocates between its frees. */
+static bool holds_graph(const struct graph *graph)
 {
     return graph->count >= LEAST_OF_GRAPH && graph->lines >= LEAST_LINES &&
-           (graph->first == AP_NO_ENTRY || goes_at_once(search, graph->first, graph->last, graph->count));
+           graph->moments <= graph->count / LEAST_OF_GRAPH + 1;
 }
 
 /* Of what its forward kept from the first allocation of the graph on nothing went in the backward pass, as far as nearly all
@@ -150,20 +139,54 @@ static bool is_whole(const struct ap_avoidable_search *search, const struct grap
     return whole >= SHARE_OF_GRAPH * left;
 }
 
-/* Fills @ret_graphs, one for each pass and one behind them for what no backward pass follows. */
-static void gather(const struct ap_avoidable_search *search, struct graph *ret_graphs)
+/* When one of a graph goes: behind so many allocations. */
+struct going {
+    uint32_t graph, moment;
+};
+
+static int by_graph_then_moment(const void *left, const void *right)
 {
+    const struct going *a = left, *b = right;
+    AP_BY_SMALLER(a->graph, b->graph);
+    AP_BY_SMALLER(a->moment, b->moment);
+    return 0;
+}
+
+static void count_moments(struct going *going, uint32_t count, struct graph *graphs)
+{
+    ap_sort(going, count, sizeof(*going), by_graph_then_moment);
+    for (uint32_t i = 0; i < count; i++)
+        graphs[going[i].graph].moments += !i || by_graph_then_moment(&going[i - 1], &going[i]);
+}
+
+/* Fills @ret_graphs, one for each pass and one behind them for what no backward pass follows. */
+static enum ap_status gather(const struct ap_avoidable_search *search, struct graph *ret_graphs, struct ap_error *reterr)
+{
+    struct going *going = NULL;
+    uint32_t count = 0;
+    AP_TRY(AP_ALLOC(search->owners->gate, going, search->owned->count, reterr));
     for (uint32_t i = 0; i < search->owned->count; i++) {
         const struct ap_owned *owned = &search->owned->list[i];
         const struct ap_pass *pass = left_behind(search, owned->alloc, owned->end);
-        if (pass)
-            add_to(&ret_graphs[pass - search->passes], owned);
-        else if (has_no_backward(search, owned->alloc, owned->end))
-            add_to(&ret_graphs[search->pass_count], owned);
+        uint32_t graph = pass ? (uint32_t)(pass - search->passes) : search->pass_count;
+        if (!pass && !has_no_backward(search, owned->alloc, owned->end))
+            continue;
+        add_to(&ret_graphs[graph], owned);
+        if (owned->end != AP_NO_ENTRY)
+            going[count++] = (struct going){ graph, search->allocations_before[owned->end - search->of->first_entry] };
     }
+    count_moments(going, count, ret_graphs);
+    AP_FREE(search->owners->gate, going, search->owned->count);
     for (uint32_t i = 0; i <= search->pass_count; i++)
-        ret_graphs[i].is_one =
-            holds_graph(search, &ret_graphs[i]) && (i == search->pass_count || is_whole(search, &ret_graphs[i]));
+        ret_graphs[i].is_one = holds_graph(&ret_graphs[i]) && (i == search->pass_count || is_whole(search, &ret_graphs[i]));
+    return AP_OK;
+}
+
+/* Its backward pass is done and the history ends with it: of a run that leaves graphs behind, the last one. */
+static bool is_left_at_end(const struct ap_avoidable_search *search, uint32_t alloc, uint32_t end)
+{
+    const struct ap_pass *pass = end == AP_NO_ENTRY && is_kept(search, alloc, end) ? ap_search_pass(search, alloc) : NULL;
+    return pass && pass->done != AP_NO_ENTRY;
 }
 
 /* A graph like those at the peak is let go wherever it is: the next highest point may have another one. */
@@ -174,7 +197,8 @@ static enum ap_status cut_graphs(struct ap_avoidable_search *search, bool unused
         uint32_t lifetime = search->of->first_lifetime + i;
         const struct ap_lifetime *life = &replay->lifetimes[lifetime];
         uint32_t end = ap_search_life_end(life);
-        if ((unused && has_no_backward(search, life->alloc, end)) || (behind && left_behind(search, life->alloc, end)))
+        if ((unused && has_no_backward(search, life->alloc, end)) ||
+            (behind && (left_behind(search, life->alloc, end) || is_left_at_end(search, life->alloc, end))))
             AP_TRY(ap_search_cut(search, life->alloc, end == AP_NO_ENTRY ? ap_search_end(search) : end,
                                  ap_replay_lifetime_bytes(replay, lifetime), reterr));
     }
@@ -198,13 +222,13 @@ static enum ap_status find_graphs(struct ap_avoidable_search *search, struct gra
     count_entries(search);
     look_for_graphs_at_end(search);
     look_for_graphs_at_failures(search);
-    gather(search, graphs);
+    AP_TRY(gather(search, graphs, reterr));
     for (uint32_t i = 0; i < search->owned->count; i++) {
         const struct ap_owned *owned = &search->owned->list[i];
         const struct ap_pass *pass = left_behind(search, owned->alloc, owned->end);
         if (pass ? graphs[pass - search->passes].is_one
                  : graphs[search->pass_count].is_one && has_no_backward(search, owned->alloc, owned->end))
-            ap_avoidable_add(to, owned);
+            ap_avoidable_add(search, to, owned);
         behind = behind || (pass && graphs[pass - search->passes].is_one);
     }
     return cut_graphs(search, graphs[search->pass_count].is_one, behind, reterr);

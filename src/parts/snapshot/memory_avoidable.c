@@ -20,6 +20,15 @@ static enum ap_status put_kind(struct ap_peak_part *own, struct ap_value *to, co
         ap_add_bytes(pass->model, row, "requested_bytes", kind->stacks[i].bytes);
         ap_add_count(pass->model, row, "allocations", kind->stacks[i].count);
     }
+    list = ap_add_list(pass->model, to, "lines");
+    for (uint32_t i = 0; i < kind->line_count; i++) {
+        struct ap_value *row = ap_add_object(pass->model, list, NULL);
+        struct ap_text text;
+        AP_TRY(ap_memory_frame_text(pass->snapshot, &pass->scratch, kind->lines[i].frame, &text, reterr));
+        ap_add_text(pass->model, row, "frame", text);
+        ap_add_bytes(pass->model, row, "requested_bytes", kind->lines[i].bytes);
+        ap_add_count(pass->model, row, "allocations", kind->lines[i].count);
+    }
     return AP_OK;
 }
 
@@ -32,6 +41,8 @@ enum ap_status ap_own_put_avoidable(struct ap_peak_part *own, struct ap_error *r
         [AP_AVOIDABLE_UNUSED_GRAPHS] = "unused_graphs",
         [AP_AVOIDABLE_OLD_STATE] = "old_state",
         [AP_AVOIDABLE_ACTIVATIONS] = "activations",
+        [AP_AVOIDABLE_LOGITS] = "logits",
+        [AP_AVOIDABLE_SCORES] = "scores",
         [AP_AVOIDABLE_STEP_TEMPORARIES] = "step_temporaries",
     };
     struct ap_value *to = ap_add_object(own->pass->model, own->memory, "avoidable");
@@ -39,7 +50,11 @@ enum ap_status ap_own_put_avoidable(struct ap_peak_part *own, struct ap_error *r
     bool known = own->has_largest && own->largest.at_peak;
     if (known)
         AP_TRY(ap_avoidable_find(own->owners, &own->largest, kinds, reterr));
-    for (size_t i = 0; i < AP_AVOIDABLE_KIND_COUNT_; i++)
-        AP_TRY(put_kind(own, ap_add_object(own->pass->model, to, keys[i]), &kinds[i], known, reterr));
+    for (size_t i = 0; i < AP_AVOIDABLE_KIND_COUNT_; i++) {
+        struct ap_value *row = ap_add_object(own->pass->model, to, keys[i]);
+        AP_TRY(put_kind(own, row, &kinds[i], known, reterr));
+        if (i == AP_AVOIDABLE_ACTIVATIONS)
+            ap_put_count(own->pass, row, "calls", known && kinds[i].call_count, kinds[i].call_count);
+    }
     return AP_OK;
 }

@@ -2,7 +2,9 @@
  * What the request was that failed: its size as a shape where it factors, and who holds others like it. */
 #include <stdio.h>
 
+#include "frame_kind.h"
 #include "oom_request.h"
+#include "periods.h"
 #include "request_shape.h"
 #include "sort.h"
 
@@ -23,12 +25,14 @@ static bool has_size(const struct ap_owned *owned, int64_t request_bytes)
 }
 
 /* The most that the line got before it failed. */
-static int64_t most_before(const struct ap_snapshot_part *pass, const struct ap_oom *oom, uint32_t stack)
+static int64_t most_before(const struct ap_snapshot_part *pass, const struct ap_oom *oom, const uint32_t *lines,
+                           uint32_t line)
 {
     const struct ap_actions *actions = &pass->snapshot->actions;
     int64_t most_bytes = 0;
-    for (uint32_t i = pass->replay->devices[oom->device].first_entry; i < oom->entry && stack; i++)
-        if (actions->name[i].id == AP_ACTION_ALLOC && actions->stack[i] == stack && actions->size_bytes[i] > most_bytes)
+    for (uint32_t i = pass->replay->devices[oom->device].first_entry; i < oom->entry && line; i++)
+        if (actions->name[i].id == AP_ACTION_ALLOC && lines[actions->stack[i]] == line &&
+            actions->size_bytes[i] > most_bytes)
             most_bytes = actions->size_bytes[i];
     return most_bytes;
 }
@@ -107,18 +111,19 @@ static enum ap_status put_most(struct ap_snapshot_part *pass, struct ap_value *r
     return put_holder(pass, row, &most, "most_by", NULL, reterr);
 }
 
-/* Those of the same size move to the front of the list; returns their number. */
-static uint32_t find_alike(struct ap_snapshot_part *pass, const struct ap_oom *oom, struct ap_owned_device *owned,
-                           struct ap_oom_request *to)
+/* Those of the same size move to the front of the list; returns their number. One line of the user's may ask by several
+ * stacks, as for a copy and for the loss of it. */
+static uint32_t find_alike(struct ap_snapshot_part *pass, const struct ap_oom *oom, const uint32_t *lines,
+                           struct ap_owned_device *owned, struct ap_oom_request *to)
 {
-    uint32_t stack = pass->snapshot->actions.stack[oom->entry], same = 0;
+    uint32_t line = lines[pass->snapshot->actions.stack[oom->entry]], same = 0;
     int64_t request_bytes = oom->has_request ? oom->request_bytes : 0;
-    to->line.known = stack != 0;
+    to->line.known = line != 0;
     to->size.known = oom->has_request;
-    to->most_before_bytes = most_before(pass, oom, stack);
+    to->most_before_bytes = most_before(pass, oom, lines, line);
     for (uint32_t i = 0; i < owned->count; i++) {
         struct ap_owned one = owned->list[i];
-        if (stack && one.stack == stack)
+        if (line && lines[one.stack] == line)
             add_alike(&to->line, one.bytes, &pass->overflowed);
         if (!has_size(&one, request_bytes))
             continue;
@@ -130,11 +135,12 @@ static uint32_t find_alike(struct ap_snapshot_part *pass, const struct ap_oom *o
 }
 
 static enum ap_status put_all(struct ap_snapshot_part *pass, struct ap_value *row, const struct ap_oom *oom,
-                              struct ap_owned_device *owned, struct ap_oom_request *to, struct ap_error *reterr)
+                              const uint32_t *lines, struct ap_owned_device *owned, struct ap_oom_request *to,
+                              struct ap_error *reterr)
 {
     struct ap_owned_device same = *owned;
     put_shape(pass, row, oom, owned);
-    same.count = find_alike(pass, oom, owned, to);
+    same.count = find_alike(pass, oom, lines, owned, to);
     put_alike(pass->model, row, "same_line", &to->line);
     ap_put_bytes(pass, row, "most_before_bytes", to->line.known, to->most_before_bytes);
     put_alike(pass->model, row, "same_size", &to->size);
@@ -143,15 +149,38 @@ static enum ap_status put_all(struct ap_snapshot_part *pass, struct ap_value *ro
     return put_most(pass, row, owned, to, reterr);
 }
 
+/* By stack: the frame that stands for it in reports, and one; 0 = none. What asks by the same path is looked at once. */
+static enum ap_status find_lines(struct ap_snapshot_part *pass, uint32_t *lines, struct ap_error *reterr)
+{
+    const struct ap_snapshot *snapshot = pass->snapshot;
+    struct ap_origin_groups groups;
+    ap_origin_groups_init(&groups, snapshot);
+    enum ap_status status = ap_origin_groups_by_line(&groups, snapshot, reterr);
+    for (uint32_t i = 1; i <= snapshot->stacks.stack_count && status == AP_OK; i++) {
+        uint32_t count, first = groups.lines[i];
+        const uint32_t *frames = ap_stack_frames(&snapshot->stacks, i, &count);
+        lines[i] = first < i ? lines[first] : count ? frames[ap_stack_main_frame(snapshot, i)] + 1 : 0;
+    }
+    ap_origin_groups_release(&groups);
+    return status;
+}
+
 enum ap_status ap_memory_put_oom_request(struct ap_snapshot_part *pass, struct ap_value *row, const struct ap_oom *oom,
                                          struct ap_oom_request *ret_request, struct ap_error *reterr)
 {
     struct ap_owned_device owned;
     struct ap_oom_request request = { .most_before_bytes = 0 };
     uint32_t position = oom->entry - pass->replay->devices[oom->device].first_entry;
-    AP_TRY(ap_owned_take_at(pass->owners, oom->device, position, &owned, reterr));
-    enum ap_status status = put_all(pass, row, oom, &owned, &request, reterr);
-    ap_owned_release(pass->owners, &owned);
+    uint32_t *lines = NULL;
+    size_t stacks = (size_t)pass->snapshot->stacks.stack_count + 1;
+    enum ap_status status = AP_ALLOC_CLEARED(pass->scratch.gate, lines, stacks, reterr);
+    AP_AND_THEN(status, find_lines(pass, lines, reterr));
+    AP_AND_THEN(status, ap_owned_take_at(pass->owners, oom->device, position, &owned, reterr));
+    if (status == AP_OK) {
+        status = put_all(pass, row, oom, lines, &owned, &request, reterr);
+        ap_owned_release(pass->owners, &owned);
+    }
+    AP_FREE(pass->scratch.gate, lines, stacks);
     *ret_request = request;
     return status;
 }

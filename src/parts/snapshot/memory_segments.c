@@ -33,20 +33,9 @@ enum ap_status ap_memory_put_frame(struct ap_snapshot_part *pass, struct ap_valu
         ap_add_null(pass->model, to, key);
         return AP_OK;
     }
-    const struct ap_frame *frame = &snapshot->stacks.frames[frames[shown]];
-    struct ap_text file = ap_strpool_text(&snapshot->strings, frame->filename);
-    struct ap_text name = ap_strpool_text(&snapshot->strings, frame->name);
-    char line[16] = "";
-    int line_bytes = frame->line >= 0 ? snprintf(line, sizeof(line), ":%d", (int)frame->line) : 0;
-    size_t bytes = file.bytes + (size_t)line_bytes + 1 + name.bytes;
-    char *text = ap_memory_scratch(pass, bytes, 1), *at = text;
-    if (!text)
-        return ap_fail_memory(pass->scratch.gate, reterr);
-    const struct ap_text parts[] = { file, { line, (size_t)line_bytes }, AP_TEXT(" "), name };
-    for (size_t i = 0; i < AP_COUNT_OF(parts); i++)
-        for (size_t j = 0; j < parts[i].bytes; j++)
-            *at++ = parts[i].data[j];
-    ap_add_text(pass->model, to, key, (struct ap_text){ text, bytes });
+    struct ap_text text;
+    AP_TRY(ap_memory_frame_text(snapshot, &pass->scratch, frames[shown], &text, reterr));
+    ap_add_text(pass->model, to, key, text);
     return AP_OK;
 }
 

@@ -284,6 +284,9 @@ static void put_ratios(struct ap_peak_part *own, struct ap_value *to)
     ap_put_bytes(own->pass, to, "gradients_bytes", own->has_largest, sums.category[AP_OWNER_GRADIENTS].bytes);
     ap_put_bytes(own->pass, to, "optimizer_state_bytes", own->has_largest, sums.category[AP_OWNER_OPTIMIZER_STATE].bytes);
     ap_put_bytes(own->pass, to, "activations_bytes", own->has_largest, sums.category[AP_OWNER_ACTIVATIONS].bytes);
+    int64_t buffers_bytes = sums.evidence[AP_EVIDENCE_ZEROS_KEPT].bytes;
+    ap_put_bytes(own->pass, to, "buffers_bytes", own->has_largest, buffers_bytes);
+    ap_add_quotient(model, to, "buffers_ratio", (double)buffers_bytes, total);
     ap_put_bytes(own->pass, to, "copies_of_weights_bytes", own->has_largest, sums.category[AP_OWNER_COPIES].bytes);
     int64_t early_bytes = 0;
     if (own->has_largest)

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT
+ * whole_results.c - logits over all words and scores of all positions, at the peak: what (log-)softmax makes, and what is as
+ * large as that. */
+#include "avoidable_search.h"
+#include "frame_kind.h"
+#include "sort.h"
+
+#include "poison.h"
+
+#define LEAST_RESULT_BYTES ((int64_t)1 << 20) /* smaller ones are as large as others by chance */
+#define LARGE_PART 50 /* of the peak: where any function may have made what is as large as the logits */
+
+enum result { RESULT_NOT_LOOKED, RESULT_NONE, RESULT_LOGITS, RESULT_SCORES };
+
+static const struct {
+    enum result kind;
+    struct ap_text word;
+} words[] = {
+#define AP_RESULT(kind, word) { RESULT_##kind, { word, sizeof(word) - 1 } },
+#include "result_words.def"
+};
+
+static enum result of_name(struct ap_text name)
+{
+    for (size_t i = 0; i < AP_COUNT_OF(words); i++)
+        if (ap_text_contains(name, words[i].word))
+            return words[i].kind;
+    return RESULT_NONE;
+}
+
+/* What the frames of libraries say, and the innermost of the user's. */
+static enum result of_stack(const struct ap_avoidable_search *search, uint32_t stack)
+{
+    const struct ap_snapshot *snapshot = search->owners->replay->snapshot;
+    enum result kind = RESULT_NONE;
+    if (search->results[stack] != RESULT_NOT_LOOKED)
+        return (enum result)search->results[stack];
+    uint32_t count, user = ap_stack_user_frame(snapshot, stack);
+    const uint32_t *frames = ap_stack_frames(&snapshot->stacks, stack, &count);
+    for (uint32_t i = 0; i < count && kind == RESULT_NONE && (i == 0 || i - 1 != user); i++)
+        kind = of_name(ap_strpool_text(&snapshot->strings, snapshot->stacks.frames[frames[i]].name));
+    search->results[stack] = (uint8_t)kind;
+    return kind;
+}
+
+/* Of one that is a result: its size, and the user's function that made it, 0 = none. */
+struct size {
+    int64_t bytes;
+    uint32_t file, name;
+};
+
+static struct size size_of(const struct ap_avoidable_search *search, uint32_t stack, int64_t bytes)
+{
+    const struct ap_snapshot *snapshot = search->owners->replay->snapshot;
+    uint32_t count, user = ap_stack_user_frame(snapshot, stack);
+    const uint32_t *frames = ap_stack_frames(&snapshot->stacks, stack, &count);
+    const struct ap_frame *frame = user < count ? &snapshot->stacks.frames[frames[user]] : NULL;
+    return (struct size){ bytes, frame ? frame->filename.id : 0, frame ? frame->name.id : 0 };
+}
+
+static int by_size(const void *left, const void *right)
+{
+    const struct size *a = left, *b = right;
+    AP_BY_SMALLER(a->bytes, b->bytes);
+    AP_BY_SMALLER(a->file, b->file);
+    AP_BY_SMALLER(a->name, b->name);
+    return 0;
+}
+
+struct sizes {
+    struct size *list;
+    uint32_t count;
+    enum result kind;
+};
+
+static bool is_listed(const struct sizes *sizes, struct size like, bool any_function)
+{
+    size_t at = 0;
+    if (any_function)
+        like.file = like.name = 0;
+    AP_BISECT(at, sizes->count, i, by_size(&sizes->list[i], &like) < 0);
+    if (at == sizes->count || sizes->list[at].bytes != like.bytes)
+        return false;
+    return any_function || (like.file && by_size(&sizes->list[at], &like) == 0);
+}
+
+/* The layer that makes logits is another function than the loss; a feed-forward layer may be as wide as there are scores. */
+static bool is_whole(const struct ap_avoidable_search *search, const struct sizes *sizes, uint32_t stack, int64_t bytes)
+{
+    bool any_function = sizes->kind == RESULT_LOGITS && bytes >= search->of->requested.peak_bytes / LARGE_PART;
+    if (bytes < LEAST_RESULT_BYTES || !stack)
+        return false;
+    enum result kind = of_stack(search, stack);
+    return kind == sizes->kind || (kind == RESULT_NONE && is_listed(sizes, size_of(search, stack, bytes), any_function));
+}
+
+/* The gradient of a weight is as large as the logits where there are as many tokens as the weight is wide. */
+static bool is_whole_owned(const struct ap_avoidable_search *search, const struct sizes *sizes, const struct ap_owned *owned)
+{
+    enum ap_owner_category category = ap_owner_evidence_category((enum ap_owner_evidence)owned->evidence);
+    bool comes_and_goes =
+        category == AP_OWNER_ACTIVATIONS || category == AP_OWNER_TEMPORARIES || category == AP_OWNER_UNKNOWN;
+    return (comes_and_goes || of_stack(search, owned->stack) == sizes->kind) &&
+           is_whole(search, sizes, owned->stack, owned->bytes);
+}
+
+static enum ap_status cut_whole(struct ap_avoidable_search *search, const struct sizes *sizes, struct ap_error *reterr)
+{
+    const struct ap_replay *replay = search->owners->replay;
+    for (uint32_t i = 0; i < search->of->lifetime_count; i++) {
+        uint32_t lifetime = search->of->first_lifetime + i;
+        const struct ap_lifetime *life = &replay->lifetimes[lifetime];
+        uint32_t end = ap_search_life_end(life);
+        int64_t bytes = ap_replay_lifetime_bytes(replay, lifetime);
+        if (life->alloc != AP_NO_ENTRY && is_whole(search, sizes, replay->snapshot->actions.stack[life->alloc], bytes))
+            AP_TRY(ap_search_cut(search, life->alloc, end == AP_NO_ENTRY ? ap_search_end(search) : end, bytes, reterr));
+    }
+    return AP_OK;
+}
+
+static enum ap_status find_whole(struct ap_avoidable_search *search, enum result kind, struct ap_avoidable *to,
+                                 struct ap_error *reterr)
+{
+    const struct ap_owned_device *owned = search->owned;
+    struct sizes sizes = { .kind = kind };
+    AP_TRY(AP_ALLOC(search->owners->gate, sizes.list, owned->count, reterr));
+    for (uint32_t i = 0; i < owned->count; i++)
+        if (owned->list[i].bytes >= LEAST_RESULT_BYTES && of_stack(search, owned->list[i].stack) == kind)
+            sizes.list[sizes.count++] = size_of(search, owned->list[i].stack, owned->list[i].bytes);
+    ap_sort(sizes.list, sizes.count, sizeof(*sizes.list), by_size);
+    for (uint32_t i = 0; i < owned->count; i++)
+        if (is_whole_owned(search, &sizes, &owned->list[i]))
+            ap_avoidable_add(search, to, &owned->list[i]);
+    enum ap_status status = to->count ? cut_whole(search, &sizes, reterr) : AP_OK;
+    AP_FREE(search->owners->gate, sizes.list, owned->count);
+    return status;
+}
+
+enum ap_status ap_search_logits(struct ap_avoidable_search *search, struct ap_avoidable *to, struct ap_error *reterr)
+{
+    return find_whole(search, RESULT_LOGITS, to, reterr);
+}
+
+enum ap_status ap_search_scores(struct ap_avoidable_search *search, struct ap_avoidable *to, struct ap_error *reterr)
+{
+    return find_whole(search, RESULT_SCORES, to, reterr);
+}

@@ -68,6 +68,19 @@ def test_causes_by_lengths(tap, program, folder):
         tap.same([row["cause"] for row in report["compute"]["operators"]] if report else [], [expected], name)
 
 
+def test_clears_first(tap, program, folder):
+    """An operator that clears its result and then adds up into it is judged by its own kernels."""
+    recorder = kernel_cases.Recorder("A100")
+    for _ in range(kernel_cases.CALLS):
+        begin_us = recorder.host_us
+        recorder.call(kernel_cases.call("aten::fill_", "half[8,64,256,256] =0", ("void FillFunctor<c10::Half>", 40)))
+        recorder.launch("void at::native::upsample_bilinear2d_backward_out_frame<c10::Half, float>(...)", 9000)
+        recorder.add("cpu_op", "aten::upsample_bilinear2d_backward", begin_us - 1, recorder.host_us - begin_us + 2, 4242,
+                     kernel_cases.op_arguments(kernel_cases.call("", "half[8,64,512,512] =[512,512] =[8,64,256,256] =False - -")))
+    said = told(program, folder, recorder.document())
+    tap.same(said and said[0][0], "scattered-access", "gradients of a resized image, which is cleared first")
+
+
 def test_unknown_device(tap, program, folder):
     """Without properties of devices kernels are held against the least device that could be meant and could do it."""
     mm, add = "bf16[8192,8192] bf16[8192,8192]", "float[67108864] float[67108864] =1"
@@ -156,6 +169,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         test_lengths(tap, program, folder)
         test_causes_by_lengths(tap, program, folder)
+        test_clears_first(tap, program, folder)
         test_unknown_device(tap, program, folder)
         test_device_of_table(tap, program, folder)
         test_not_judged(tap, program, folder)

@@ -128,6 +128,16 @@ static void what_an_index_directs_is_known_for_it(void)
     CHECK(is(bytes("aten::index", "[[100,8],[[100,8]]]", "[\"float\",\"TensorList\"]", ""), -1)); /* perhaps a mask */
     CHECK(is(bytes("aten::upsample_nearest2d", "[[2,3,4,4],[]]", "[\"float\",\"ScalarList\"]", "[\"\",\"[8, 8]\"]"),
              (96 + 2 * 3 * 64) * 4));
+    CHECK(is(bytes("aten::upsample_bilinear2d_backward", "[[2,3,8,8],[],[]]", "[\"float\"]",
+                   "[\"\",\"[8, 8]\",\"[2, 3, 4, 4]\"]"),
+             (96 + 2 * 3 * 64) * 4));
+    CHECK(is(bytes("aten::max_pool2d_with_indices_backward", "[[2,4,4,4],[2,4,8,8],[],[],[],[],[],[2,4,4,4]]",
+                   "[\"float\",\"float\",\"\",\"\",\"\",\"\",\"\",\"long int\"]", ""),
+             128 * (4 + 8) + 512 * 4));
+    CHECK(is(bytes("aten::grid_sampler_2d", "[[2,3,8,8],[2,4,4,2]]", "[\"float\",\"float\"]", ""), (2 * 96 + 64) * 4));
+    CHECK(
+        is(bytes("aten::grid_sampler_2d_backward", "[[2,3,4,4],[2,3,8,8],[2,4,4,2]]", "[\"float\",\"float\",\"float\"]", ""),
+           (96 + 2 * 96 + 2 * 64) * 4));
     CHECK(is(bytes("aten::sort", "[[10,100]]", "[\"float\"]", ""), 1000 * (2 * 4 + 8)));
     CHECK(is(bytes("aten::topk", "[[10,100]]", "[\"float\"]", ""), 1000 * 4));
     CHECK(is(bytes("aten::max_pool2d_with_indices", "[[2,4,8,8],[],[]]", "[\"float\"]", "[\"\",\"[2, 2]\",\"[2, 2]\"]"),

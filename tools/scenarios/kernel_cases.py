@@ -416,6 +416,21 @@ def traffic():
         "aten::_upsample_nearest_exact2d", "half[16,256,128,128] =[256,256] - -",
         "void at::native::(anonymous namespace)::upsample_nearest2d_out_frame<c10::Half, ...>(...)",
         bytes_us(moved, .5), bytes_us(moved, 2.4), ["slow-memory-kernels"])
+    moved = 2 * 8 * 64 * (512 * 512 + 256 * 256)
+    yield "resize-backward", one(
+        "aten::upsample_bilinear2d_backward", "half[8,64,512,512] =[512,512] =[8,64,256,256] =False - -",
+        "void at::native::(anonymous namespace)::upsample_bilinear2d_backward_out_frame<c10::Half, float>(...)",
+        bytes_us(moved, .12), bytes_us(moved, 1.1), ["scattered-access"])
+    moved = 64 * 64 * (56 * 56 * 10 + 112 * 112 * 4)
+    yield "pool-backward", one(
+        "aten::max_pool2d_with_indices_backward", "half[64,64,56,56] half[64,64,112,112] =[3,3] =[2,2] =[1,1] =[1,1] =False "
+        "long[64,64,56,56]", "void at::native::(anonymous namespace)::max_pool_backward_nchw<c10::Half, float, int>(...)",
+        bytes_us(moved, .2), bytes_us(moved, 1.4), ["scattered-access"])
+    moved = 4 * (2 * 8 * 64 * 512 * 512 + 8 * 512 * 512 * 2)
+    yield "grid", one(
+        "aten::grid_sampler_2d", "float[8,64,512,512] float[8,512,512,2] =0 =0 =False",
+        "void at::native::(anonymous namespace)::grid_sampler_2d_kernel<float, int>(int, ...)",
+        bytes_us(moved, .3), bytes_us(moved, 1.8), ["scattered-access"])
     yield "gather", one("aten::gather", "float[1048576,256] =1 long[1048576,256] =False",
                         "void at::native::_scatter_gather_elementwise_kernel<128, 4, ...>(int, ...)",
                         bytes_us(2 ** 32, .3), bytes_us(2 ** 32, 1.9), ["scattered-access"])

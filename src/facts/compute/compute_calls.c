@@ -155,7 +155,7 @@ static bool is_counted(const struct finding *finding, uint32_t row)
            !(finding->mapped && finding->mapped[row] && finding->replayed[row] != row);
 }
 
-/* Rows whose work the shapes tell. */
+/* Rows whose work the shapes tell. What clears its result first, to add up into it, does its own work after that. */
 static void find_candidates(struct finding *finding)
 {
     for (uint32_t row = 0; row < finding->trace->events.count; row++) {
@@ -163,7 +163,7 @@ static void find_candidates(struct finding *finding)
         if (formula == AP_FORMULA_none || !has_shapes(finding, row))
             continue;
         (void)ap_row_set_add(&finding->compute->counted, row);
-        if (ap_row_kind(finding->trace->events.tag[row]) == AP_KIND_operator)
+        if (formula != AP_FORMULA_fill && ap_row_kind(finding->trace->events.tag[row]) == AP_KIND_operator)
             mark_above(finding, &finding->above[class_of(formula)], row);
     }
 }

@@ -367,6 +367,61 @@ static void of_resize(const struct ap_op_inputs *inputs, struct ap_call_cost *co
     cost->bytes = bytes * (ap_cost_elements(image) + out);
 }
 
+/* Of one image, batch and channels in front: what has the sizes of another one in the other dimensions. */
+static double resized_bytes(const struct ap_tensor_dims *image, double places)
+{
+    return ap_element_bytes(image->element) * ap_tensor_elements(image, 0, 2) * places;
+}
+
+/* Each gradient goes to the places that it came from, several to one: to the sizes that are given. */
+static void of_resize_backward(const struct ap_op_inputs *inputs, struct ap_call_cost *cost)
+{
+    const struct ap_tensor_dims *gradient = ap_op_input(inputs, 0);
+    int64_t sizes[AP_DIMS_MAX];
+    int count = ap_op_integers(inputs, 2, sizes, AP_DIMS_MAX);
+    cost->is_scattered = true;
+    if (!gradient || gradient->count < 3 || count != gradient->count || !ap_element_bytes(gradient->element))
+        return;
+    double places = 1;
+    for (int i = 2; i < count; i++)
+        places *= (double)sizes[i];
+    cost->flops = ap_cost_elements(gradient);
+    cost->bytes = ap_cost_bytes(inputs, gradient) + resized_bytes(gradient, places);
+}
+
+/* Gradients, and where each came from if that is told, are read; of the image the sizes alone are needed, and as much is
+ * written. */
+static void of_pool_backward(const struct ap_op_inputs *inputs, struct ap_call_cost *cost)
+{
+    cost->is_scattered = true;
+    cost->flops = ap_cost_elements(&inputs->tensors.tensors[0]);
+    cost->bytes = all_bytes(inputs);
+}
+
+/* A grid tells for each place of the result where in the image it comes from. */
+static void sample_grid(const struct ap_op_inputs *inputs, struct ap_call_cost *cost, int first, double passes)
+{
+    const struct ap_tensor_dims *image = ap_op_input(inputs, first), *grid = ap_op_input(inputs, first + 1);
+    cost->is_scattered = true;
+    if (!image || !grid || image->count < 4 || grid->count != image->count || !ap_element_bytes(image->element))
+        return;
+    double places = ap_tensor_elements(grid, 1, grid->count - 1);
+    double result = resized_bytes(image, places), read = ap_cost_bytes(inputs, image);
+    cost->flops = ap_tensor_elements(image, 0, 2) * places;
+    cost->bytes = result + passes * ((read < result ? read : result) + ap_cost_bytes(inputs, grid));
+}
+
+static void of_grid_sampler(const struct ap_op_inputs *inputs, struct ap_call_cost *cost)
+{
+    sample_grid(inputs, cost, 0, 1);
+}
+
+/* Gradients are read, image and grid too, and gradients of both written. */
+static void of_grid_sampler_backward(const struct ap_op_inputs *inputs, struct ap_call_cost *cost)
+{
+    sample_grid(inputs, cost, 1, 2);
+}
+
 static void of_gather(const struct ap_op_inputs *inputs, struct ap_call_cost *cost)
 {
     rows_of_table(inputs, cost, 2, 1);
@@ -444,6 +499,10 @@ static ap_cost_formula *const formulas[AP_FORMULA_COUNT_] = {
     [AP_FORMULA_embedding_bag] = of_embedding_bag,
     [AP_FORMULA_index] = of_index,
     [AP_FORMULA_resize] = of_resize,
+    [AP_FORMULA_resize_backward] = of_resize_backward,
+    [AP_FORMULA_pool_backward] = of_pool_backward,
+    [AP_FORMULA_grid_sampler] = of_grid_sampler,
+    [AP_FORMULA_grid_sampler_backward] = of_grid_sampler_backward,
     [AP_FORMULA_gather] = of_gather,
     [AP_FORMULA_index_select] = of_index_select,
 };

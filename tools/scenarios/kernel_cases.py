@@ -248,6 +248,11 @@ def convolutions():
     yield "first-layer", one(
         "aten::cudnn_convolution", "half[128,3,224,224] half[64,3,7,7] =[3,3] =[2,2] =[1,1] =1 =False =True =False", FPROP,
         flops_us(flops, 30), flops_us(flops, 160), ["few-channel-convolutions"])
+    flops = 2 * 32 * 112 * 112 * 64 * 147
+    yield "first-layer-fp32", one(
+        "aten::miopen_convolution", "float[32,3,224,224] float[64,3,7,7] - =[3,3] =[2,2] =[1,1] =1 =False =False",
+        "igemm_fwd_gtcx3_nhwc_fp32_bx0_ex0_bt128x64x8.kd", flops_us(flops, 20), flops_us(flops, 60),
+        ["few-channel-convolutions"], "MI300X")
     flops = 2 * 64 * 3136 * 256 * 2304
     first, last = "half[64,256,56,56]", "half[64,256,56,56]@802816,1,14336,256"
     turn = "void cudnn::ops::nchwToNhwcKernel<__half, __half, float, false, true, (cudnnKernelDataType_t)0>(...)"

@@ -78,10 +78,10 @@ static enum ap_peak_type type_of(const struct judged *judged, const struct ap_fa
     return on_tensor_cores && peak && !peak->is_amd && peak->tflop_s[AP_PEAK_tf32] > 0 ? AP_PEAK_tf32 : AP_PEAK_fp32;
 }
 
-/* Channels of a group that are fewer than matrix units take are filled up. */
-static double filled_channels(const struct ap_call_cost *cost)
+/* Channels of a group that are fewer than matrix units take are filled up; vector units take all of a filter in a row. */
+static double filled_channels(const struct ap_call_cost *cost, enum ap_peak_type type)
 {
-    return cost->channels_per_group > 0 ? fmin(1, cost->channels_per_group / CHANNELS_AT_ONCE) : 1;
+    return cost->channels_per_group > 0 && type != AP_PEAK_fp32 ? fmin(1, cost->channels_per_group / CHANNELS_AT_ONCE) : 1;
 }
 
 /* Of the peak, by the largest good kernels that others have measured. */
@@ -91,7 +91,7 @@ static double good_share(const struct judged *judged, const struct ap_gpu_peak *
     case AP_WORK_gemm: return peak->matmul_ratio;
     case AP_WORK_attention: return peak->matmul_ratio * (judged->cost.is_backward ? 0.55 : 0.7);
     case AP_WORK_convolution:
-        return peak->matmul_ratio * (type == AP_PEAK_fp32 ? 0.8 : 0.6) * filled_channels(&judged->cost);
+        return peak->matmul_ratio * (type == AP_PEAK_fp32 ? 0.8 : 0.6) * filled_channels(&judged->cost, type);
     default: return peak->matmul_ratio * 0.8;
     }
 }

@@ -75,8 +75,9 @@ def test_clears_first(tap, program, folder):
         begin_us = recorder.host_us
         recorder.call(kernel_cases.call("aten::fill_", "half[8,64,256,256] =0", ("void FillFunctor<c10::Half>", 40)))
         recorder.launch("void at::native::upsample_bilinear2d_backward_out_frame<c10::Half, float>(...)", 9000)
+        made = kernel_cases.call("", "half[8,64,512,512] =[512,512] =[8,64,256,256] =False - -")
         recorder.add("cpu_op", "aten::upsample_bilinear2d_backward", begin_us - 1, recorder.host_us - begin_us + 2, 4242,
-                     kernel_cases.op_arguments(kernel_cases.call("", "half[8,64,512,512] =[512,512] =[8,64,256,256] =False - -")))
+                     kernel_cases.op_arguments(made))
     said = told(program, folder, recorder.document())
     tap.same(said and said[0][0], "scattered-access", "gradients of a resized image, which is cleared first")
 

@@ -22,6 +22,8 @@ PROPERTIES = {
              "warpSize": 32},
     "V100": {"name": "Tesla V100-SXM2-32GB", "totalGlobalMem": 34_079_637_504, "computeMajor": 7, "computeMinor": 0,
              "numSms": 80, "warpSize": 32},
+    "L4": {"name": "NVIDIA L4", "totalGlobalMem": 23_580_639_232, "computeMajor": 8, "computeMinor": 9, "numSms": 58,
+           "warpSize": 32},
     "MI300X": {"name": "AMD Instinct MI300X", "totalGlobalMem": 206_141_652_992, "computeMajor": 9, "computeMinor": 4,
                "numSms": 304, "warpSize": 64}}
 # calls: what is called in turn; us: the kernels' times. Without a device the file tells none, as a cut trace does.
@@ -188,6 +190,10 @@ def products():
     widened = call("aten::copy_", "double[4096,4096] float[4096,4096] =False",
                    (ELEMENTWISE % (("direct_copy_kernel_cuda",) * 2), bytes_us(12 * 2 ** 24, 1.7)))
     yield "double", Case("A100", [widened, widened, solved], [solved], ["double-precision-leak"])    # meant where alone
+    yield "double-few-units", one(
+        "aten::mm", "double[4096,4096] double[4096,4096]", "cutlass_80_tensorop_d884gemm_64x64_16x4_nn_align1",
+        flops_us(flops, .42), flops_us(flops, 35), ["double-precision-kernels"], "L4",
+        "float[4096,4096] float[4096,4096]", TF32)
     yield "bf16-before-ampere", one(
         "aten::mm", "bf16[4096,4096] bf16[4096,4096]", "cutlass_70_simt_bf16_sgemm_bf16_128x128_8x2_tn_align1",
         flops_us(flops, 11), flops_us(flops, 92), ["emulated-bfloat16"], "V100", "half[4096,4096] half[4096,4096]",

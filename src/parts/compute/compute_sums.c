@@ -92,6 +92,13 @@ static void add_elsewhere(const struct ap_compute_work *work, struct ap_model *m
         ap_add_known_ratio(model, row, keys[i], work->elsewhere[i] >= 0, work->elsewhere[i]);
 }
 
+/* 0 = not known. */
+static double doubles_ratio(const struct ap_device_peak *device)
+{
+    const double *rates = device->peak.tflop_s;
+    return rates[AP_PEAK_fp32] > 0 ? rates[AP_PEAK_fp64] / rates[AP_PEAK_fp32] : 0;
+}
+
 /* A row may have several names for one device. */
 static struct ap_text first_name(struct ap_text names)
 {
@@ -115,6 +122,8 @@ void ap_compute_add_device(const struct ap_compute_work *work, struct ap_model *
     ap_add_bool(model, row, "mixed", device->is_mixed);
     ap_add_known_number(model, row, "gb_s", device->peak.gb_s > 0, device->peak.gb_s);
     ap_add_ratio(model, row, "good_matmul_ratio", device->peak.matmul_ratio);
+    ap_add_known_ratio(model, row, "doubles_ratio", device->source <= AP_PEAK_by_properties && doubles_ratio(device) > 0,
+                       doubles_ratio(device));
     add_elsewhere(work, model, row);
     struct ap_value *list = ap_add_list(model, row, "rates");
     for (int type = 0; type < AP_PEAK_TYPE_COUNT_; type++) {
@@ -219,12 +228,24 @@ static bool is_conversion(const struct ap_compute_work *work, uint32_t index)
     return cost.kind == AP_WORK_copy && cost.meets_doubles;
 }
 
-/* What fewer bits would save: of 64-bit floats half, which is the traffic, and all of a copy that only converts them. */
+/* What is left of a call on 64-bit floats in 32 bits: half, which is the traffic, nothing of a copy that only converts, and
+ * of a product that arithmetic limits what the device is slower at it. */
+static double left_of_doubles(const struct ap_compute_work *work, uint32_t index)
+{
+    const struct ap_roofline *roofline = &work->rooflines[index];
+    double slower = work->has_device ? doubles_ratio(&work->device) : 0;
+    if (is_conversion(work, index))
+        return 0;
+    bool is_limited = ap_work_kind_multiplies(work->compute.groups[index].cost.kind) && roofline->bound_ns > 0 &&
+                      !roofline->is_memory_bound && slower > 0;
+    return is_limited ? fmin(slower, 0.5) : 0.5;
+}
+
 static double saved_by_fewer_bits_ns(const struct ap_compute_work *work, uint32_t index)
 {
     const struct ap_compute_group *group = &work->compute.groups[index];
     if (is_of_type(work, index, AP_ELEMENT_fp64))
-        return (double)group->total_ns / (is_conversion(work, index) ? 1 : 2);
+        return (double)group->total_ns * (1 - left_of_doubles(work, index));
     return work->has_device ? ap_roofline_saved_by_16_bits_ns(group, &work->rooflines[index], &work->device) : 0;
 }
 

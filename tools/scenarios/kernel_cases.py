@@ -266,7 +266,7 @@ def convolutions():
     good = call("aten::cudnn_convolution", last + " half[256,256,3,3]" + CONV % 1, (FPROP, flops_us(flops, 560)))
     yield "layout-turned", Case("H100", [call("aten::cudnn_convolution", first + " half[256,256,3,3]" + CONV % 1,
                                               (turn, 190),
-                                              (FPROP, flops_us(flops, 540)), (back, 190))], [good], ["layout-conversions"])
+                                              (FPROP, flops_us(flops, 540)), (back, 190))], [good], ["channels-first"])
     yield "layout", Case("H100", [call("aten::cudnn_convolution", first + " half[256,256,3,3]" + CONV % 1, (
         FPROP.replace("nhwckrsc_nhwc", "nchwkcrs_nchw"), flops_us(flops, 180)))], [good], ["channels-first"])
     flops = 2 * 32 * 3136 * 250 * 33 * 9

@@ -4,6 +4,7 @@
 #include "compute_calls.h"
 
 #include "engine_steps.h"
+#include "kernel_name.h"
 #include "pair_map.h"
 #include "sort.h"
 
@@ -381,18 +382,6 @@ static void add_ns(struct ap_compute *compute, int64_t *sum_ns, int64_t ns)
     *sum_ns = ap_add_sat(*sum_ns, ns, &compute->overflowed);
 }
 
-/* "CatArrayBatchedCopy<OpaqueType<2u>, ...>": kernels that only move elements tell how long each is. 0 = not told. */
-static int element_bytes_told(struct ap_text kernel)
-{
-    static const char word[] = "OpaqueType<";
-    for (size_t at = 0; at + sizeof(word) <= kernel.bytes; at++) {
-        char digit = kernel.data[at + sizeof(word) - 1];
-        if (memcmp(kernel.data + at, word, sizeof(word) - 1) == 0)
-            return digit > '0' && digit <= '8' ? digit - '0' : 0;
-    }
-    return 0;
-}
-
 static void take_kernel(struct finding *finding, const struct ap_device_row *linked)
 {
     struct ap_compute *compute = finding->compute;
@@ -404,6 +393,8 @@ static void take_kernel(struct finding *finding, const struct ap_device_row *lin
         add_ns(compute, &compute->dequantize_ns, ns);
         compute->dequantize_count++;
     }
+    if (told & AP_KERNEL_TURNS)
+        add_ns(compute, &compute->turn_ns, ns);
     bool is_mapped = finding->mapped && finding->mapped[linked->row];
     uint32_t row = is_mapped ? finding->replayed[linked->row] : counted_around(finding, linked->op);
     if (row == AP_NO_ROW || !ap_row_set_has(&compute->counted, row))
@@ -415,7 +406,7 @@ static void take_kernel(struct finding *finding, const struct ap_device_row *lin
     group->kernel_count++;
     double moved = group->cost.bytes < 0 ? ap_compute_cost(compute, group).moved_elements : 0;
     if (moved > 0) {
-        int bytes = element_bytes_told(ap_trace_text(trace, trace->events.name[linked->row]));
+        int bytes = ap_kernel_element_bytes(ap_trace_text(trace, trace->events.name[linked->row]));
         group->cost.bytes = bytes ? moved * bytes : -1;
     }
     group->is_unfolded |= (told & AP_KERNEL_UNFOLDS) != 0;

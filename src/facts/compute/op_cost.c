@@ -69,6 +69,13 @@ static void note_layout(const struct ap_op_inputs *inputs, struct ap_call_cost *
     }
 }
 
+/* An image with its channels apart; one channel lies either way. */
+static void note_channels(const struct ap_op_inputs *inputs, struct ap_call_cost *cost)
+{
+    const struct ap_tensor_dims *image = &inputs->tensors.tensors[0];
+    cost->is_channels_first = image->count >= 4 && ap_op_is_channels_first(inputs, image);
+}
+
 static int widest_bytes(const struct ap_op_inputs *inputs)
 {
     int widest = 0;
@@ -164,17 +171,20 @@ static void of_norm(const struct ap_op_inputs *inputs, struct ap_call_cost *cost
     for (int i = 0; i < count; i++)
         cost->row_elements *= (double)sizes[i];
     cost->parameters = norm_parameters(inputs);
+    note_channels(inputs, cost);
     passes_over_first(inputs, cost, 2, 5);
 }
 
 static void of_norm_backward(const struct ap_op_inputs *inputs, struct ap_call_cost *cost)
 {
+    note_channels(inputs, cost);
     passes_over_first(inputs, cost, 3, 9);
 }
 
 static void of_reduction(const struct ap_op_inputs *inputs, struct ap_call_cost *cost)
 {
     note_layout(inputs, cost);
+    note_channels(inputs, cost);
     passes_over_first(inputs, cost, 1, 1);
 }
 
@@ -187,6 +197,7 @@ static void of_max_pool(const struct ap_op_inputs *inputs, struct ap_call_cost *
            bytes = ap_cost_bytes(inputs, &inputs->tensors.tensors[0]);
     for (int i = 0; i < count; i++)
         results /= strides[i] > 1 ? (double)strides[i] : 1;
+    note_channels(inputs, cost);
     cost->flops = ap_cost_elements(&inputs->tensors.tensors[0]);
     if (bytes >= 0 && count)
         cost->bytes = bytes + results * (ap_element_bytes(cost->element) + 8);
@@ -394,6 +405,7 @@ static void of_resize_backward(const struct ap_op_inputs *inputs, struct ap_call
 static void of_pool_backward(const struct ap_op_inputs *inputs, struct ap_call_cost *cost)
 {
     cost->is_scattered = true;
+    note_channels(inputs, cost);
     cost->flops = ap_cost_elements(&inputs->tensors.tensors[0]);
     cost->bytes = all_bytes(inputs);
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * compute_patterns.c - work that several operators do together though one would do: the loss over a large vocabulary, the
  * scaling of 8-bit products; conversions of weights. What has first tensors of one size is of one pattern. */
+#include <math.h>
+
 #include "compute_part.h"
 
 #include "poison.h"
@@ -198,6 +200,39 @@ static void add_wide_attention(const struct ap_compute_work *work, struct ap_mod
     add_pattern(work, &sum, kept_ns, "wide_attention", model, to);
 }
 
+/* ---- images that lie channels first ---- */
+
+static bool lies_channels_first(const struct ap_compute_work *work, uint32_t index)
+{
+    enum ap_element element = work->compute.groups[index].cost.element;
+    return (element == AP_ELEMENT_fp16 || element == AP_ELEMENT_bf16) && cost_of(work, index).is_channels_first;
+}
+
+/* With the channels last no layout is changed for convolutions, or these run faster; so do norms and pools between them. */
+static void add_channels_first(const struct ap_compute_work *work, struct ap_model *model, struct ap_value *to)
+{
+    const struct ap_compute *compute = &work->compute;
+    struct ap_compute_sum sum = { .count = 0 };
+    double slow_ns = 0, between_ns = 0;
+    bool convolves = false;
+    for (uint32_t index = 0; index < compute->group_count && !compute->is_host; index++) {
+        bool is_convolution = compute->groups[index].cost.kind == AP_WORK_convolution;
+        enum ap_compute_cause cause = work->rooflines[index].cause;
+        if (!lies_channels_first(work, index))
+            continue;
+        ap_compute_sum_add(work, &sum, index);
+        convolves |= is_convolution && compute->groups[index].timed_count;
+        if (is_convolution && cause == AP_CAUSE_channels_first)
+            slow_ns += work->rooflines[index].lost_ns;
+        if (!is_convolution && cause != AP_CAUSE_none)
+            between_ns += work->rooflines[index].lost_ns;
+    }
+    if (!convolves)
+        sum = (struct ap_compute_sum){ .count = 0 };
+    double saved_ns = convolves ? fmax(slow_ns, (double)compute->turn_ns) + between_ns : 0;
+    add_pattern(work, &sum, (double)sum.total_ns - saved_ns, "channels_first", model, to);
+}
+
 /* ---- copies of what is spread out ---- */
 
 static void add_repeated(const struct ap_compute_work *work, struct ap_model *model, struct ap_value *to)
@@ -215,6 +250,7 @@ void ap_compute_add_patterns(const struct ap_compute_work *work, struct ap_model
     add_vocabulary(work, model, to);
     add_scaling(work, model, to);
     add_dequantized(work, model, to);
+    add_channels_first(work, model, to);
     add_repeated(work, model, to);
     add_recast(work, model, to);
     add_wide_attention(work, model, to);

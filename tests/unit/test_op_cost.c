@@ -41,6 +41,14 @@ static bool is(double figure, double expected)
     return figure >= expected && figure <= expected;
 }
 
+/* Packed weights are of another type than what meets them. */
+static void products_of_unknown_libraries_are_told_by_name_and_type(void)
+{
+    CHECK(is(flops("mylib::matmul", "[[16,64],[64,32]]", BF16_2, ""), 2 * 16 * 64 * 32));
+    CHECK(is(flops("mylib::matmul", "[[16,64],[64,8]]", "[\"c10::Half\",\"int\"]", ""), -1));
+    CHECK(is(flops("mylib::gemm", "[[16,64],[64,32],[32,8],[8,8]]", "", ""), -1));
+}
+
 /* 20 steps of 4 sequences, from 64 through 128 of four gates; two directions of cuDNN's. */
 static void recurrent_layers_multiply_each_step_by_all_gates(void)
 {
@@ -405,6 +413,7 @@ static void devices_without_a_name_are_estimated(void)
 
 int main(void)
 {
+    products_of_unknown_libraries_are_told_by_name_and_type();
     recurrent_layers_multiply_each_step_by_all_gates();
     bags_read_the_rows_that_they_meet();
     a_mask_is_read_besides();

@@ -155,6 +155,9 @@ def products():
     flops = 2 * 2304 * 4096 * 1792
     yield "wave", one("aten::mm", "bf16[2304,4096] bf16[4096,1792]", AMPERE, flops_us(flops, 145),
                       flops_us(flops, 235), ["tile-fill"], "A100")
+    flops = 2 * 27904 * 8192 * 128    # 109 tiles on 108 multiprocessors
+    yield "wave-and-a-tile", one("aten::mm", "bf16[27904,8192] bf16[8192,128]", AMPERE, flops_us(flops, 136),
+                                 flops_us(flops, 200), ["tile-fill"], "A100", "bf16[27648,8192] bf16[8192,128]")
     yield "tile-padding", one("aten::mm", "bf16[16384,1024] bf16[1024,136]", XMMA, 90, 19, ["tile-fill"])
     flops = 2 * 4095 ** 3
     yield "unaligned", one(
@@ -216,6 +219,8 @@ def products():
         "aten::_scaled_mm", "fp8[8192,8192] fp8[8192,8192]@1,8192 float[] float[] - - =15 =False",
         "nvjet_qqtst_128x256_128x4_2x1_v_bz_coopA_TNT", flops_us(flops, 420), flops_us(flops, 1250), ["slow-gemm"])
     flops = 2 * 512 * 256 ** 3
+    yield "own-kernel", one("mylib::matmul", "bf16[8192,8192] bf16[8192,8192]", "matmul_kernel", flops_us(2 * 8192 ** 3, 48),
+                            flops_us(2 * 8192 ** 3, 215), ["slow-gemm"], "A100")
     yield "small-batched", one("aten::bmm", "bf16[512,256,256] bf16[512,256,256]", CIJK.replace("256x256", "64x64"),
                                flops_us(flops, 25), flops_us(flops, 300), ["slow-gemm"], "MI300X")
     moved = 2 * (8192 * 8192 + 2 * 8192 * 16)

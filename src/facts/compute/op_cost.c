@@ -458,6 +458,7 @@ static ap_cost_formula *const formulas[AP_FORMULA_COUNT_] = {
     [AP_FORMULA_grouped_mm] = ap_cost_of_grouped_mm,
     [AP_FORMULA_linear] = ap_cost_of_linear,
     [AP_FORMULA_matmul] = ap_cost_of_matmul,
+    [AP_FORMULA_own_product] = ap_cost_of_own_product,
     [AP_FORMULA_convolution] = ap_cost_of_convolution,
     [AP_FORMULA_conv] = ap_cost_of_conv,
     [AP_FORMULA_conv_transpose] = ap_cost_of_conv_transpose,

@@ -8,10 +8,11 @@
 
 #include "poison.h"
 
-#define SLOW 0.6           /* of the speed of a good kernel: what is slower is judged */
-#define SLOW_ON_LEAST 0.75 /* likewise, where the device is not told and the one that can do least stands in for it */
-#define LEAST_NS 8000.0    /* shorter kernels are a matter of launching */
-#define FIXED_NS 2000.0    /* to begin and to end */
+#define SLOW 0.6             /* of the speed of a good kernel: what is slower is judged */
+#define SLOW_ON_LEAST 0.75   /* likewise, where the device is not told and the one that can do least stands in for it */
+#define SLOW_WHERE_EMPTY 0.8 /* likewise, of products whose tiles leave much of the device empty: the count says why */
+#define LEAST_NS 8000.0      /* shorter kernels are a matter of launching */
+#define FIXED_NS 2000.0      /* to begin and to end */
 #define CACHE_BYTES 268435456.0
 #define FEW_ROWS 32
 #define FEW_TOKENS 16
@@ -345,6 +346,16 @@ static double read_in_vain_ns(const struct judged *judged)
     return (double)judged->group->total_ns * (1 - judged->cost.tokens_per_expert / FEW_TOKENS);
 }
 
+/* What is slower than this share of a good kernel is judged. */
+static double slow_share(enum ap_compute_cause cause, const struct ap_roofline *roofline,
+                         const struct ap_device_peak *device)
+{
+    if (device && device->source >= AP_PEAK_by_kernels)
+        return SLOW_ON_LEAST;
+    bool is_empty = roofline->wave_ratio >= 0 && roofline->tile_ratio * roofline->wave_ratio < FILL_RATIO;
+    return cause == AP_CAUSE_tile_fill && is_empty ? SLOW_WHERE_EMPTY : SLOW;
+}
+
 static void find_cause(const struct ap_compute *compute, const struct judged *judged, const struct ap_trace *trace,
                        const struct ap_device_peak *device, struct ap_roofline *roofline)
 {
@@ -355,8 +366,8 @@ static void find_cause(const struct ap_compute *compute, const struct judged *ju
     roofline->shape_cause = cause;
     if ((double)judged->group->median_ns < LEAST_NS)
         return;
-    double slow = device && device->source >= AP_PEAK_by_kernels ? SLOW_ON_LEAST : SLOW;
-    if (roofline->good_ns < slow * (double)judged->group->median_ns || is_starved(&judged->cost, cause))
+    if (roofline->good_ns < slow_share(cause, roofline, device) * (double)judged->group->median_ns ||
+        is_starved(&judged->cost, cause))
         roofline->cause = cause;
     if (is_starved(&judged->cost, cause))
         roofline->lost_ns = fmax(roofline->lost_ns, read_in_vain_ns(judged));

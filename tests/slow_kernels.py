@@ -82,6 +82,22 @@ def test_clears_first(tap, program, folder):
     tap.same(said and said[0][0], "scattered-access", "gradients of a resized image, which is cleared first")
 
 
+def test_plans(tap, program, folder):
+    """Calls of a library that take the host milliseconds build plans; those of some hundred microseconds only look them up."""
+    for us, expected in ((300, False), (9000, True)):
+        recorder = kernel_cases.Recorder("A100")
+        for step in range(6):
+            begin_us = recorder.host_us
+            for _ in range(4):
+                at_us = recorder.host_us
+                recorder.launch("sm80_xmma_fprop_implicit_gemm_f16f16_f16f32_f32_nhwckrsc_nhwc_tilesize128x128x32", 20)
+                recorder.host_us = at_us + us
+                recorder.add("cpu_op", "aten::cudnn_convolution", at_us, us - 1, 4242, {})
+            recorder.add("user_annotation", f"ProfilerStep#{step}", begin_us, recorder.host_us - begin_us, 4242, {})
+        said = told(program, folder, recorder.document())
+        tap.same(said and any(rule == "library-plans-in-steps" for rule, _ in said), expected, f"plans at {us} us a call")
+
+
 def test_unknown_device(tap, program, folder):
     """Without properties of devices kernels are held against the least device that could be meant and could do it."""
     mm, add = "bf16[8192,8192] bf16[8192,8192]", "float[67108864] float[67108864] =1"
@@ -171,6 +187,7 @@ def main():
         test_lengths(tap, program, folder)
         test_causes_by_lengths(tap, program, folder)
         test_clears_first(tap, program, folder)
+        test_plans(tap, program, folder)
         test_unknown_device(tap, program, folder)
         test_device_of_table(tap, program, folder)
         test_not_judged(tap, program, folder)

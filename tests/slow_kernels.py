@@ -83,7 +83,7 @@ def test_clears_first(tap, program, folder):
 
 
 def test_plans(tap, program, folder):
-    """Calls of a library that take the host milliseconds build plans; those of some hundred microseconds only look them up."""
+    """Calls of a library that take the host milliseconds build plans; in some hundred microseconds they are looked up."""
     for us, expected in ((300, False), (9000, True)):
         recorder = kernel_cases.Recorder("A100")
         for step in range(6):

@@ -550,6 +550,13 @@ def passes():
         [call("bitsandbytes::gemv_4bit", f"bf16[1,4096] uint8[{packed},1]", (
             "void kgemm_4bit_inference_naive<__nv_bfloat16, 128, 16>(int, int, int, __nv_bfloat16*, unsigned char*)",
             bytes_us(packed, 2.2)))], ["dequantized-weights"])
+    weights = 8192 * 28672
+    thin = call("aten::mm", "bf16[8,28672] bf16[28672,8192]@1,28672", (NVJET, bytes_us(2 * weights, 2.7)))
+    yield "dequantized-by-operators", Case("H100", [
+        call("aten::copy_", "bf16[8192,28672] int8[8192,28672] =False", (COPY, bytes_us(3 * weights, 2.6))),
+        call("aten::mul", "bf16[8192,28672] bf16[8192,1]", (ELEMENTWISE % (("MulFunctor<float>",) * 2),
+                                                            bytes_us(4 * weights, 2.6))), thin],
+        [thin], ["dequantized-weights"])
     sizes, moved = "bf16[16384,8192]", 16384 * 8192
     product = call("aten::_scaled_mm", "fp8[16384,8192] fp8[8192,8192]@1,8192 float[] float[] - - =15 =False",
                    ("nvjet_qqtst_128x256_128x4_2x1_v_bz_coopA_TNT", flops_us(2 * moved * 8192, 1300)))

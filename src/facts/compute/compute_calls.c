@@ -215,8 +215,9 @@ static const uint16_t rare_numbers[] = {
     RARE(elements),
 };
 static const uint16_t flags[] = {
-    RARE(is_transposed), RARE(is_backward),   RARE(is_strided), RARE(is_mixed_layout), RARE(is_channels_first),
-    RARE(is_scattered),  RARE(meets_doubles), RARE(narrows),    RARE(shortens),        RARE(repeats),
+    RARE(is_transposed),     RARE(is_backward),  RARE(is_strided),    RARE(is_mixed_layout),
+    RARE(is_channels_first), RARE(is_scattered), RARE(meets_doubles), RARE(narrows),
+    RARE(shortens),          RARE(repeats),      RARE(unpacks),
 #undef RARE
 };
 _Static_assert(sizeof(struct ap_call_cost) == (AP_COUNT_OF(rare_numbers) + 7) * sizeof(double) || _Alignof(double) < 8,

@@ -534,6 +534,12 @@ static bool has_smaller_float(const struct ap_op_inputs *inputs)
            has_element(inputs, AP_ELEMENT_bf16);
 }
 
+static bool has_8_bits(const struct ap_op_inputs *inputs)
+{
+    return has_element(inputs, AP_ELEMENT_fp8) || has_element(inputs, AP_ELEMENT_int8) ||
+           has_element(inputs, AP_ELEMENT_uint8);
+}
+
 static bool is_short(enum ap_element element)
 {
     return element == AP_ELEMENT_fp16 || element == AP_ELEMENT_bf16;
@@ -550,5 +556,6 @@ void ap_op_cost_of(enum ap_op_formula formula, const struct ap_op_inputs *inputs
     ret_cost->narrows = formula == AP_FORMULA_copy && has_smaller_float(inputs) &&
                         (ret_cost->element == AP_ELEMENT_fp8 || ret_cost->element == AP_ELEMENT_int8);
     ret_cost->shortens = formula == AP_FORMULA_copy && has_element(inputs, AP_ELEMENT_fp32) && is_short(ret_cost->element);
+    ret_cost->unpacks = formula == AP_FORMULA_copy && is_short(ret_cost->element) && has_8_bits(inputs);
     formulas[formula](inputs, ret_cost);
 }

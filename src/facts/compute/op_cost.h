@@ -32,6 +32,7 @@ struct ap_call_cost {
     bool meets_doubles;                /* tensors of 64-bit floats and of floats of fewer bits in one call */
     bool narrows;                      /* copies wider floats into 8 bits */
     bool shortens;                     /* copies 32-bit floats into 16 bits */
+    bool unpacks;                      /* copies 8 bits into floats of 16 */
     bool repeats;                      /* copies a tensor that is spread out, each element several times */
     double moved_elements;             /* read and written, where only the kernel tells how long each is; 0 else */
     double mask_bytes;                 /* attention: of a mask that is handed in as a tensor; 0 else */

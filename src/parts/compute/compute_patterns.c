@@ -133,15 +133,37 @@ static void add_scaling(const struct ap_compute_work *work, struct ap_model *mod
     add_pattern(work, &sum, casts_ns, "scaling", model, to);
 }
 
-/* Of kernels, by their names. */
+/* As many elements as layers have weights, in a run that trains none; where a side of them is told from the input. */
+static void find_weights(const struct ap_compute_work *work, struct sizes *sizes)
+{
+    for (uint32_t index = 0; index < work->compute.group_count && !work->context->facts->phases.has_backward; index++) {
+        struct ap_call_cost cost = cost_of(work, index);
+        bool is_told_from_input = cost.m > cost.n || cost.m < cost.n;
+        if (ap_work_kind_multiplies(cost.kind) && cost.parameters > 0 && is_told_from_input)
+            add_size(sizes, cost.n * cost.k);
+    }
+}
+
+/* Of kernels by their names; and weights of 8 bits that are copied into 16, with what scales or shifts as many elements. */
 static void add_dequantized(const struct ap_compute_work *work, struct ap_model *model, struct ap_value *to)
 {
     const struct ap_compute *compute = &work->compute;
+    struct ap_compute_sum sum = { .count = 0 };
+    struct sizes weights = { .count = 0 }, unpacked = { .count = 0 };
+    find_weights(work, &weights);
+    for (uint32_t index = 0; index < compute->group_count; index++)
+        if (cost_of(work, index).unpacks && has_size(&weights, cost_of(work, index).elements))
+            add_size(&unpacked, cost_of(work, index).elements);
+    for (uint32_t index = 0; index < compute->group_count; index++) {
+        struct ap_call_cost cost = cost_of(work, index);
+        if ((cost.unpacks || cost.kind == AP_WORK_elementwise) && has_size(&unpacked, cost.elements))
+            ap_compute_sum_add(work, &sum, index);
+    }
+    int64_t total_ns = ap_add_sat(compute->dequantize_ns, sum.total_ns, &work->context->overflowed);
     struct ap_value *row = ap_add_object(model, to, "dequantized");
-    ap_add_count(model, row, "count", (int64_t)compute->dequantize_count);
-    ap_add_time(model, row, "total_dur_us", compute->dequantize_ns);
-    ap_add_quotient(model, row, "kernel_ratio", (double)compute->dequantize_ns,
-                    compute->is_host ? 0 : (double)compute->kernel_ns);
+    ap_add_count(model, row, "count", (int64_t)(compute->dequantize_count + sum.count));
+    ap_add_time(model, row, "total_dur_us", total_ns);
+    ap_add_quotient(model, row, "kernel_ratio", (double)total_ns, compute->is_host ? 0 : (double)compute->kernel_ns);
 }
 
 /* ---- 64-bit floats that meet others ---- */
@@ -163,12 +185,7 @@ static void add_recast(const struct ap_compute_work *work, struct ap_model *mode
     const struct ap_compute *compute = &work->compute;
     struct ap_compute_sum sum = { .count = 0 };
     struct sizes sizes = { .count = 0 };
-    for (uint32_t index = 0; index < compute->group_count && !work->context->facts->phases.has_backward; index++) {
-        struct ap_call_cost cost = cost_of(work, index);
-        bool is_told_from_input = cost.m > cost.n || cost.m < cost.n;
-        if (ap_work_kind_multiplies(cost.kind) && cost.parameters > 0 && is_told_from_input)
-            add_size(&sizes, cost.n * cost.k);
-    }
+    find_weights(work, &sizes);
     for (uint32_t index = 0; index < compute->group_count; index++)
         if (cost_of(work, index).shortens && has_size(&sizes, cost_of(work, index).elements))
             ap_compute_sum_add(work, &sum, index);

@@ -248,6 +248,10 @@ def convolutions():
                         "void cudnn::cnn::conv2d_grouped_direct_kernel<false, true, false, false, 0, 0, int, __half, "
                         "__half>",
                         bytes_us(moved, .3), bytes_us(moved, 2.4), ["few-channel-convolutions"])
+    flops = 2 * 8 * 28 * 28 * 512 * 16 * 9
+    yield "groups-of-16", one("aten::miopen_convolution", "float[8,512,28,28] float[512,16,3,3] - =[1,1] =[1,1] =[1,1] =32 "
+                              "=False =False", "igemm_fwd_gtcx3_nhwc_fp32_bx0_ex0_bt64x64x8.kd", flops_us(flops, 1.5),
+                              flops_us(flops, 45), ["few-channel-convolutions"], "MI300X")
     turns = [("Im2d2Col", 40), (CIJK.replace("256x256", "64x64"), 27)] * 16
     flops = 2 * 16 * 3136 * 128 * 1152
     yield "unfolded", Case("MI300X", [call("aten::miopen_convolution", "half[16,128,56,56] half[128,128,3,3] -" + CONV[:-12]

@@ -269,6 +269,13 @@ static enum ap_compute_cause cause_of_product(const struct judged *judged, struc
     return is_of_older_kernel(judged, kernel, device) ? AP_CAUSE_older_kernels : AP_CAUSE_slow_product;
 }
 
+/* Each group is a product of its own, whose sides are its channels. */
+static bool has_few_channels(const struct ap_call_cost *cost)
+{
+    return cost->channels_per_group > 0 &&
+           cost->channels_per_group < (cost->groups > 1 ? (double)NARROW : (double)FEW_CHANNELS);
+}
+
 static enum ap_compute_cause cause_of_convolution(const struct judged *judged)
 {
     const struct ap_call_cost *cost = &judged->cost;
@@ -278,7 +285,7 @@ static enum ap_compute_cause cause_of_convolution(const struct judged *judged)
         return AP_CAUSE_unfolded;
     if (cost->is_transposed)
         return AP_CAUSE_transposed;
-    if (cost->channels_per_group > 0 && cost->channels_per_group < FEW_CHANNELS)
+    if (has_few_channels(cost))
         return AP_CAUSE_few_channels;
     if (cost->places > 0 && cost->places <= FEW_PLACES && cost->weight_bytes > cost->bytes / 2)
         return AP_CAUSE_few_places;

@@ -14,6 +14,7 @@ struct ap_compute_work {
     struct ap_compute compute;
     struct ap_device_peak device;
     bool has_device;
+    int64_t matrix_ns; /* of kernels that multiply, by their names */
     double
         elsewhere[AP_USUAL_DEVICES]; /* roofline ratio on usual devices where this one is not told; negative = not known */
     struct ap_roofline *rooflines;   /* by group */

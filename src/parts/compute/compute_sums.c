@@ -249,6 +249,24 @@ static double saved_by_fewer_bits_ns(const struct ap_compute_work *work, uint32_
     return work->has_device ? ap_roofline_saved_by_16_bits_ns(group, &work->rooflines[index], &work->device) : 0;
 }
 
+/* At most: of matrix kernels that no shape tells all, of others what 16 bits would save, of traffic half. */
+static double bound_of_16_bits_ns(const struct ap_compute_work *work)
+{
+    const struct ap_compute *compute = &work->compute;
+    double sum_ns = fmax(0, (double)(work->matrix_ns - compute->product_ns));
+    for (uint32_t index = 0; index < compute->group_count; index++) {
+        const struct ap_roofline *roofline = &work->rooflines[index];
+        double total_ns = (double)compute->groups[index].total_ns;
+        if (!is_of_type(work, index, AP_ELEMENT_fp32) || ap_compute_matrix_flops(&compute->groups[index].cost) <= 0)
+            continue;
+        if (roofline->bound_ns <= 0)
+            sum_ns += total_ns;
+        else
+            sum_ns += roofline->is_memory_bound ? total_ns / 2 : saved_by_fewer_bits_ns(work, index);
+    }
+    return sum_ns;
+}
+
 static void add_type(const struct ap_compute_work *work, const char *key, enum ap_element element, struct ap_model *model,
                      struct ap_value *to)
 {
@@ -265,6 +283,8 @@ static void add_type(const struct ap_compute_work *work, const char *key, enum a
     ap_add_time(model, row, "total_dur_us", sum.total_ns);
     ap_add_quotient(model, row, "kernel_ratio", (double)sum.total_ns, kernel_ns);
     ap_add_time(model, row, "saved_us", ap_compute_ns(saved_ns));
+    if (element == AP_ELEMENT_fp32)
+        ap_add_known_time(model, row, "bound_us", !work->compute.is_host, ap_compute_ns(bound_of_16_bits_ns(work)));
     ap_compute_add_worst(work, &sum, model, row);
 }
 

@@ -217,6 +217,31 @@ static void add_wide_attention(const struct ap_compute_work *work, struct ap_mod
     add_pattern(work, &sum, kept_ns, "wide_attention", model, to);
 }
 
+/* ---- tiles of products that leave the device empty ---- */
+
+static void add_mean(struct ap_model *model, struct ap_value *row, const char *key, double sum, double ns)
+{
+    ap_add_known_ratio(model, row, key, ns > 0, ns > 0 ? sum / ns : 0);
+}
+
+static void add_empty_tiles(const struct ap_compute_work *work, struct ap_model *model, struct ap_value *to)
+{
+    double tiles = 0, tiles_ns = 0, waves = 0, waves_ns = 0;
+    for (uint32_t index = 0; index < work->compute.group_count; index++) {
+        const struct ap_roofline *roofline = &work->rooflines[index];
+        double ns = (double)work->compute.groups[index].total_ns;
+        if (roofline->cause != AP_CAUSE_tile_fill)
+            continue;
+        tiles += roofline->tile_ratio >= 0 ? roofline->tile_ratio * ns : 0;
+        tiles_ns += roofline->tile_ratio >= 0 ? ns : 0;
+        waves += roofline->wave_ratio >= 0 ? roofline->wave_ratio * ns : 0;
+        waves_ns += roofline->wave_ratio >= 0 ? ns : 0;
+    }
+    struct ap_value *row = ap_add_object(model, to, "empty_tiles");
+    add_mean(model, row, "tile_fill_ratio", tiles, tiles_ns);
+    add_mean(model, row, "wave_fill_ratio", waves, waves_ns);
+}
+
 /* ---- images that lie channels first ---- */
 
 static bool lies_channels_first(const struct ap_compute_work *work, uint32_t index)
@@ -268,6 +293,7 @@ void ap_compute_add_patterns(const struct ap_compute_work *work, struct ap_model
     add_scaling(work, model, to);
     add_dequantized(work, model, to);
     add_channels_first(work, model, to);
+    add_empty_tiles(work, model, to);
     add_repeated(work, model, to);
     add_recast(work, model, to);
     add_wide_attention(work, model, to);

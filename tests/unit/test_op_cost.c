@@ -143,9 +143,6 @@ static void what_an_index_directs_is_known_for_it(void)
                    "[\"float\",\"float\",\"\",\"\",\"\",\"\",\"\",\"long int\"]", ""),
              128 * (4 + 8) + 512 * 4));
     CHECK(is(bytes("aten::grid_sampler_2d", "[[2,3,8,8],[2,4,4,2]]", "[\"float\",\"float\"]", ""), (2 * 96 + 64) * 4));
-    CHECK(
-        is(bytes("aten::grid_sampler_2d_backward", "[[2,3,4,4],[2,3,8,8],[2,4,4,2]]", "[\"float\",\"float\",\"float\"]", ""),
-           (96 + 2 * 96 + 2 * 64) * 4));
     CHECK(is(bytes("aten::sort", "[[10,100]]", "[\"float\"]", ""), 1000 * (2 * 4 + 8)));
     CHECK(is(bytes("aten::topk", "[[10,100]]", "[\"float\"]", ""), 1000 * 4));
     CHECK(is(bytes("aten::max_pool2d_with_indices", "[[2,4,8,8],[],[]]", "[\"float\"]", "[\"\",\"[2, 2]\",\"[2, 2]\"]"),

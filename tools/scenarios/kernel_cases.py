@@ -541,6 +541,17 @@ def passes():
         pairs = f"bf16[32,8192,{heads},128] bf16[32,8192,{heads},128]"
         return call("aten::_flash_attention_forward", f"bf16[32,1,32,128] {pairs} - - =1 =8192 =0. =False =False =0.088 "
                     "- - - -", (SPLIT_KV, kernel_us))
+    rows, words = 256, 151936
+    logits, full, short = rows * words, f"float[{rows},{words}]", f"bf16[{rows},{words}]"
+    thin = call("aten::mm", f"bf16[{rows},4096] bf16[4096,{words}]@1,4096", (NVJET, bytes_us(2 * 4096 * words, 2.6)))
+    yield "drawn", Case("H100", [
+        thin, call("aten::copy_", f"{full} {short} =False", (COPY, bytes_us(6 * logits, 2.9))),
+        call("aten::div_", f"{full} float[{rows},1]", (ELEMENTWISE % (("Div",) * 2), bytes_us(8 * logits, 2.7))),
+        call("aten::_softmax", f"{full} =-1 =False", (SMEM_SOFTMAX.replace("Log", ""), bytes_us(8 * logits, 2.8))),
+        call("aten::div", f"{full} {full}", (VECTORIZED % (("DivFunctor<float>",) * 2), bytes_us(12 * logits, 2.8))),
+        call("aten::argmax", f"{full} =-1 =False", (REDUCE, bytes_us(4 * logits, 2.6)))],
+        [thin, call("flashinfer::sample", short, ("TopKTopPSamplingFromProbKernel", bytes_us(4 * logits, 2.5)))],
+        ["vocabulary-sampling"])
     yield "repeated-keys", Case("H100", [spread, spread, attend(32, bytes_us(8 * moved, 2.8))],
                                 [attend(8, bytes_us(2 * moved, 2.7))], ["expanded-copies"])
     yield from types()

@@ -410,28 +410,18 @@ static void of_pool_backward(const struct ap_op_inputs *inputs, struct ap_call_c
     cost->bytes = all_bytes(inputs);
 }
 
-/* A grid tells for each place of the result where in the image it comes from. */
-static void sample_grid(const struct ap_op_inputs *inputs, struct ap_call_cost *cost, int first, double passes)
+/* A grid tells for each place of the result where in the image it comes from. Of its gradients nobody knows how many meet in
+ * one place, so that no good kernel is told. */
+static void of_grid_sampler(const struct ap_op_inputs *inputs, struct ap_call_cost *cost)
 {
-    const struct ap_tensor_dims *image = ap_op_input(inputs, first), *grid = ap_op_input(inputs, first + 1);
+    const struct ap_tensor_dims *image = ap_op_input(inputs, 0), *grid = ap_op_input(inputs, 1);
     cost->is_scattered = true;
     if (!image || !grid || image->count < 4 || grid->count != image->count || !ap_element_bytes(image->element))
         return;
     double places = ap_tensor_elements(grid, 1, grid->count - 1);
     double result = resized_bytes(image, places), read = ap_cost_bytes(inputs, image);
     cost->flops = ap_tensor_elements(image, 0, 2) * places;
-    cost->bytes = result + passes * ((read < result ? read : result) + ap_cost_bytes(inputs, grid));
-}
-
-static void of_grid_sampler(const struct ap_op_inputs *inputs, struct ap_call_cost *cost)
-{
-    sample_grid(inputs, cost, 0, 1);
-}
-
-/* Gradients are read, image and grid too, and gradients of both written. */
-static void of_grid_sampler_backward(const struct ap_op_inputs *inputs, struct ap_call_cost *cost)
-{
-    sample_grid(inputs, cost, 1, 2);
+    cost->bytes = result + (read < result ? read : result) + ap_cost_bytes(inputs, grid);
 }
 
 static void of_gather(const struct ap_op_inputs *inputs, struct ap_call_cost *cost)
@@ -515,7 +505,6 @@ static ap_cost_formula *const formulas[AP_FORMULA_COUNT_] = {
     [AP_FORMULA_resize_backward] = of_resize_backward,
     [AP_FORMULA_pool_backward] = of_pool_backward,
     [AP_FORMULA_grid_sampler] = of_grid_sampler,
-    [AP_FORMULA_grid_sampler_backward] = of_grid_sampler_backward,
     [AP_FORMULA_gather] = of_gather,
     [AP_FORMULA_index_select] = of_index_select,
 };

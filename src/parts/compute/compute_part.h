@@ -56,7 +56,7 @@ void ap_compute_add_device(const struct ap_compute_work *work, struct ap_model *
 void ap_compute_add_longest(const struct ap_compute_work *work, struct ap_model *model, struct ap_value *to);
 /** kinds, causes */
 void ap_compute_add_sums(const struct ap_compute_work *work, struct ap_model *model, struct ap_value *to);
-/** promoted, vocabulary, scaling, dequantized, channels_first, empty_tiles, repeated, recast, wide_attention */
+/** promoted, vocabulary, drawn, scaling, dequantized, channels_first, empty_tiles, repeated, recast, wide_attention */
 void ap_compute_add_patterns(const struct ap_compute_work *work, struct ap_model *model, struct ap_value *to);
 /** operators, kernels */
 AP_MUST_CHECK enum ap_status ap_compute_add_lists(const struct ap_compute_work *work, struct ap_model *model,

@@ -11,6 +11,7 @@
 #define VOCABULARY 30000.0  /* entries of a dimension that is summed up by a log_softmax */
 #define LOGITS 16777216.0   /* elements from which it is worth a word */
 #define LOGITS_KEPT_BYTES 4 /* for an element: what a fused loss reads and writes, in 16 bits */
+#define LOGIT_BYTES 2       /* read once, in 16 bits */
 #define LOGITS_KEPT 0.3     /* of the time, where the device is not known */
 
 /* Elements of tensors. */
@@ -95,6 +96,41 @@ static void add_vocabulary(const struct ap_compute_work *work, struct ap_model *
     add_pattern(work, &sum,
                 is_known ? logits * LOGITS_KEPT_BYTES / work->device.peak.gb_s : (double)sum.total_ns * LOGITS_KEPT,
                 "vocabulary", model, to);
+}
+
+/* ---- drawing from a large vocabulary ---- */
+
+/* Sides of the products that make logits: attention over as many keys has no weights. */
+static void find_vocabularies(const struct ap_compute_work *work, struct sizes *ret_entries)
+{
+    for (uint32_t index = 0; index < work->compute.group_count && !work->context->facts->phases.has_backward; index++) {
+        struct ap_call_cost cost = cost_of(work, index);
+        if (cost.kind == AP_WORK_gemm && cost.parameters > 0 && cost.n >= VOCABULARY)
+            add_size(ret_entries, cost.n);
+    }
+}
+
+/* Where nothing is trained: the softmax of all logits, and what sorts, sums up, scales, masks or compares as many. */
+static void add_drawn(const struct ap_compute_work *work, struct ap_model *model, struct ap_value *to)
+{
+    struct ap_compute_sum sum = { .count = 0 };
+    struct sizes entries = { .count = 0 }, sizes = { .count = 0 };
+    double logits = 0;
+    find_vocabularies(work, &entries);
+    for (uint32_t index = 0; index < work->compute.group_count; index++) {
+        struct ap_call_cost cost = cost_of(work, index);
+        if (!ap_text_is(name_of(work, index), "aten::_softmax") || !has_size(&entries, cost.row_elements))
+            continue;
+        add_size(&sizes, cost.elements);
+        logits += cost.elements * (double)work->compute.groups[index].timed_count;
+    }
+    for (uint32_t index = 0; index < work->compute.group_count; index++)
+        if (!ap_work_kind_multiplies(work->compute.groups[index].cost.kind) &&
+            has_size(&sizes, cost_of(work, index).elements))
+            ap_compute_sum_add(work, &sum, index);
+    bool is_known = work->has_device && work->device.peak.gb_s > 0;
+    add_pattern(work, &sum, is_known ? logits * LOGIT_BYTES / work->device.peak.gb_s : (double)sum.total_ns * LOGITS_KEPT,
+                "drawn", model, to);
 }
 
 /* ---- products of 8 bits ---- */
@@ -290,6 +326,7 @@ void ap_compute_add_patterns(const struct ap_compute_work *work, struct ap_model
 {
     add_promoted(work, model, to);
     add_vocabulary(work, model, to);
+    add_drawn(work, model, to);
     add_scaling(work, model, to);
     add_dequantized(work, model, to);
     add_channels_first(work, model, to);

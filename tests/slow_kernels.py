@@ -68,6 +68,36 @@ def test_causes_by_lengths(tap, program, folder):
         tap.same([row["cause"] for row in report["compute"]["operators"]] if report else [], [expected], name)
 
 
+def test_clears_first(tap, program, folder):
+    """An operator that clears its result and then adds up into it is judged by its own kernels."""
+    recorder = kernel_cases.Recorder("A100")
+    for _ in range(kernel_cases.CALLS):
+        begin_us = recorder.host_us
+        recorder.call(kernel_cases.call("aten::fill_", "half[8,64,256,256] =0", ("void FillFunctor<c10::Half>", 40)))
+        recorder.launch("void at::native::upsample_bilinear2d_backward_out_frame<c10::Half, float>(...)", 9000)
+        made = kernel_cases.call("", "half[8,64,512,512] =[512,512] =[8,64,256,256] =False - -")
+        recorder.add("cpu_op", "aten::upsample_bilinear2d_backward", begin_us - 1, recorder.host_us - begin_us + 2, 4242,
+                     kernel_cases.op_arguments(made))
+    said = told(program, folder, recorder.document())
+    tap.same(said and said[0][0], "scattered-access", "gradients of a resized image, which is cleared first")
+
+
+def test_plans(tap, program, folder):
+    """Calls of a library that take the host milliseconds build plans; in some hundred microseconds they are looked up."""
+    for us, expected in ((300, False), (9000, True)):
+        recorder = kernel_cases.Recorder("A100")
+        for step in range(6):
+            begin_us = recorder.host_us
+            for _ in range(4):
+                at_us = recorder.host_us
+                recorder.launch("sm80_xmma_fprop_implicit_gemm_f16f16_f16f32_f32_nhwckrsc_nhwc_tilesize128x128x32", 20)
+                recorder.host_us = at_us + us
+                recorder.add("cpu_op", "aten::cudnn_convolution", at_us, us - 1, 4242, {})
+            recorder.add("user_annotation", f"ProfilerStep#{step}", begin_us, recorder.host_us - begin_us, 4242, {})
+        said = told(program, folder, recorder.document())
+        tap.same(said and any(rule == "library-plans-in-steps" for rule, _ in said), expected, f"plans at {us} us a call")
+
+
 def test_unknown_device(tap, program, folder):
     """Without properties of devices kernels are held against the least device that could be meant and could do it."""
     mm, add = "bf16[8192,8192] bf16[8192,8192]", "float[67108864] float[67108864] =1"
@@ -156,6 +186,8 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         test_lengths(tap, program, folder)
         test_causes_by_lengths(tap, program, folder)
+        test_clears_first(tap, program, folder)
+        test_plans(tap, program, folder)
         test_unknown_device(tap, program, folder)
         test_device_of_table(tap, program, folder)
         test_not_judged(tap, program, folder)

@@ -41,6 +41,51 @@ static bool is(double figure, double expected)
     return figure >= expected && figure <= expected;
 }
 
+/* What gradients of resizing go back to is told, or the shapes of both sides are. */
+static void gradients_of_images_are_read_and_written_once(void)
+{
+    static const char *const resized[] = {
+        "aten::upsample_nearest2d_backward",        "aten::upsample_bilinear2d_backward",
+        "aten::_upsample_nearest_exact2d_backward", "aten::upsample_bicubic2d_backward",
+        "aten::_upsample_bilinear2d_aa_backward",   "aten::_upsample_bicubic2d_aa_backward"
+    };
+    static const char *const lines[] = { "aten::upsample_nearest1d_backward", "aten::upsample_linear1d_backward" };
+    static const char *const volumes[] = { "aten::upsample_nearest3d_backward", "aten::upsample_trilinear3d_backward" };
+    static const char *const pooled[] = { "aten::avg_pool2d_backward",          "aten::_adaptive_avg_pool2d_backward",
+                                          "aten::avg_pool3d_backward",          "aten::_adaptive_avg_pool3d_backward",
+                                          "aten::adaptive_max_pool2d_backward", "aten::max_pool3d_with_indices_backward" };
+    for (size_t i = 0; i < AP_COUNT_OF(resized); i++)
+        CHECK(
+            is(bytes(resized[i], "[[2,3,8,8],[],[]]", "[\"float\"]", "[\"\",\"[8, 8]\",\"[2, 3, 4, 4]\"]"), (384 + 96) * 4));
+    for (size_t i = 0; i < AP_COUNT_OF(lines); i++)
+        CHECK(is(bytes(lines[i], "[[2,3,8],[],[]]", "[\"float\"]", "[\"\",\"[8]\",\"[2, 3, 4]\"]"), (48 + 24) * 4));
+    for (size_t i = 0; i < AP_COUNT_OF(volumes); i++)
+        CHECK(is(bytes(volumes[i], "[[2,3,8,8,8],[],[]]", "[\"float\"]", "[\"\",\"[8, 8, 8]\",\"[2, 3, 4, 4, 4]\"]"),
+                 (3072 + 384) * 4));
+    for (size_t i = 0; i < AP_COUNT_OF(pooled); i++)
+        CHECK(is(bytes(pooled[i], "[[2,3,4,4],[2,3,8,8]]", "[\"float\",\"float\"]", ""), (96 + 384) * 4));
+    CHECK(is(bytes("aten::grid_sampler_3d", "[[2,3,8,8,8],[2,4,4,4,3]]", "[\"float\",\"float\"]", ""), (2 * 384 + 384) * 4));
+    CHECK(is(bytes("aten::cudnn_grid_sampler", "[[2,3,8,8],[2,4,4,2]]", "[\"float\",\"float\"]", ""), (2 * 96 + 64) * 4));
+}
+
+/* Of a new size. */
+static void resized_images_are_read_and_written_once(void)
+{
+    static const char *const names[] = { "aten::upsample_bicubic2d", "aten::_upsample_bilinear2d_aa",
+                                         "aten::_upsample_bicubic2d_aa" };
+    for (size_t i = 0; i < AP_COUNT_OF(names); i++)
+        CHECK(is(bytes(names[i], "[[2,3,4,4],[]]", "[\"float\",\"ScalarList\"]", "[\"\",\"[8, 8]\"]"), (96 + 384) * 4));
+}
+
+/* Packed weights are of another type than what meets them. */
+static void products_of_unknown_libraries_are_told_by_name_and_type(void)
+{
+    CHECK(is(flops("mylib::matmul", "[[16,64],[64,32]]", BF16_2, ""), 2 * 16 * 64 * 32));
+    CHECK(is(flops("mylib::matmul", "[[16,64],[64,8]]", "[\"c10::Half\",\"int\"]", ""), -1));
+    CHECK(is(flops("mylib::mm", "[[16,64],[64,32]]", BF16_2, ""), 2 * 16 * 64 * 32));
+    CHECK(is(flops("mylib::gemm", "[[16,64],[64,32],[32,8],[8,8]]", "", ""), -1));
+}
+
 /* 20 steps of 4 sequences, from 64 through 128 of four gates; two directions of cuDNN's. */
 static void recurrent_layers_multiply_each_step_by_all_gates(void)
 {
@@ -128,6 +173,13 @@ static void what_an_index_directs_is_known_for_it(void)
     CHECK(is(bytes("aten::index", "[[100,8],[[100,8]]]", "[\"float\",\"TensorList\"]", ""), -1)); /* perhaps a mask */
     CHECK(is(bytes("aten::upsample_nearest2d", "[[2,3,4,4],[]]", "[\"float\",\"ScalarList\"]", "[\"\",\"[8, 8]\"]"),
              (96 + 2 * 3 * 64) * 4));
+    CHECK(is(bytes("aten::upsample_bilinear2d_backward", "[[2,3,8,8],[],[]]", "[\"float\"]",
+                   "[\"\",\"[8, 8]\",\"[2, 3, 4, 4]\"]"),
+             (96 + 2 * 3 * 64) * 4));
+    CHECK(is(bytes("aten::max_pool2d_with_indices_backward", "[[2,4,4,4],[2,4,8,8],[],[],[],[],[],[2,4,4,4]]",
+                   "[\"float\",\"float\",\"\",\"\",\"\",\"\",\"\",\"long int\"]", ""),
+             128 * (4 + 8) + 512 * 4));
+    CHECK(is(bytes("aten::grid_sampler_2d", "[[2,3,8,8],[2,4,4,2]]", "[\"float\",\"float\"]", ""), (2 * 96 + 64) * 4));
     CHECK(is(bytes("aten::sort", "[[10,100]]", "[\"float\"]", ""), 1000 * (2 * 4 + 8)));
     CHECK(is(bytes("aten::topk", "[[10,100]]", "[\"float\"]", ""), 1000 * 4));
     CHECK(is(bytes("aten::max_pool2d_with_indices", "[[2,4,8,8],[],[]]", "[\"float\"]", "[\"\",\"[2, 2]\",\"[2, 2]\"]"),
@@ -395,6 +447,9 @@ static void devices_without_a_name_are_estimated(void)
 
 int main(void)
 {
+    products_of_unknown_libraries_are_told_by_name_and_type();
+    gradients_of_images_are_read_and_written_once();
+    resized_images_are_read_and_written_once();
     recurrent_layers_multiply_each_step_by_all_gates();
     bags_read_the_rows_that_they_meet();
     a_mask_is_read_besides();

@@ -22,6 +22,8 @@ PROPERTIES = {
              "warpSize": 32},
     "V100": {"name": "Tesla V100-SXM2-32GB", "totalGlobalMem": 34_079_637_504, "computeMajor": 7, "computeMinor": 0,
              "numSms": 80, "warpSize": 32},
+    "L4": {"name": "NVIDIA L4", "totalGlobalMem": 23_580_639_232, "computeMajor": 8, "computeMinor": 9, "numSms": 58,
+           "warpSize": 32},
     "MI300X": {"name": "AMD Instinct MI300X", "totalGlobalMem": 206_141_652_992, "computeMajor": 9, "computeMinor": 4,
                "numSms": 304, "warpSize": 64}}
 # calls: what is called in turn; us: the kernels' times. Without a device the file tells none, as a cut trace does.
@@ -153,6 +155,9 @@ def products():
     flops = 2 * 2304 * 4096 * 1792
     yield "wave", one("aten::mm", "bf16[2304,4096] bf16[4096,1792]", AMPERE, flops_us(flops, 145),
                       flops_us(flops, 235), ["tile-fill"], "A100")
+    flops = 2 * 27904 * 8192 * 128    # 109 tiles on 108 multiprocessors
+    yield "wave-and-a-tile", one("aten::mm", "bf16[27904,8192] bf16[8192,128]", AMPERE, flops_us(flops, 136),
+                                 flops_us(flops, 200), ["tile-fill"], "A100", "bf16[27648,8192] bf16[8192,128]")
     yield "tile-padding", one("aten::mm", "bf16[16384,1024] bf16[1024,136]", XMMA, 90, 19, ["tile-fill"])
     flops = 2 * 4095 ** 3
     yield "unaligned", one(
@@ -188,6 +193,10 @@ def products():
     widened = call("aten::copy_", "double[4096,4096] float[4096,4096] =False",
                    (ELEMENTWISE % (("direct_copy_kernel_cuda",) * 2), bytes_us(12 * 2 ** 24, 1.7)))
     yield "double", Case("A100", [widened, widened, solved], [solved], ["double-precision-leak"])    # meant where alone
+    yield "double-few-units", one(
+        "aten::mm", "double[4096,4096] double[4096,4096]", "cutlass_80_tensorop_d884gemm_64x64_16x4_nn_align1",
+        flops_us(flops, .42), flops_us(flops, 35), ["double-precision-kernels"], "L4",
+        "float[4096,4096] float[4096,4096]", TF32)
     yield "bf16-before-ampere", one(
         "aten::mm", "bf16[4096,4096] bf16[4096,4096]", "cutlass_70_simt_bf16_sgemm_bf16_128x128_8x2_tn_align1",
         flops_us(flops, 11), flops_us(flops, 92), ["emulated-bfloat16"], "V100", "half[4096,4096] half[4096,4096]",
@@ -210,6 +219,8 @@ def products():
         "aten::_scaled_mm", "fp8[8192,8192] fp8[8192,8192]@1,8192 float[] float[] - - =15 =False",
         "nvjet_qqtst_128x256_128x4_2x1_v_bz_coopA_TNT", flops_us(flops, 420), flops_us(flops, 1250), ["slow-gemm"])
     flops = 2 * 512 * 256 ** 3
+    yield "own-kernel", one("mylib::matmul", "bf16[8192,8192] bf16[8192,8192]", "matmul_kernel", flops_us(2 * 8192 ** 3, 48),
+                            flops_us(2 * 8192 ** 3, 215), ["slow-gemm"], "A100")
     yield "small-batched", one("aten::bmm", "bf16[512,256,256] bf16[512,256,256]", CIJK.replace("256x256", "64x64"),
                                flops_us(flops, 25), flops_us(flops, 300), ["slow-gemm"], "MI300X")
     moved = 2 * (8192 * 8192 + 2 * 8192 * 16)
@@ -237,6 +248,10 @@ def convolutions():
                         "void cudnn::cnn::conv2d_grouped_direct_kernel<false, true, false, false, 0, 0, int, __half, "
                         "__half>",
                         bytes_us(moved, .3), bytes_us(moved, 2.4), ["few-channel-convolutions"])
+    flops = 2 * 8 * 28 * 28 * 512 * 16 * 9
+    yield "groups-of-16", one("aten::miopen_convolution", "float[8,512,28,28] float[512,16,3,3] - =[1,1] =[1,1] =[1,1] =32 "
+                              "=False =False", "igemm_fwd_gtcx3_nhwc_fp32_bx0_ex0_bt64x64x8.kd", flops_us(flops, 1.5),
+                              flops_us(flops, 45), ["few-channel-convolutions"], "MI300X")
     turns = [("Im2d2Col", 40), (CIJK.replace("256x256", "64x64"), 27)] * 16
     flops = 2 * 16 * 3136 * 128 * 1152
     yield "unfolded", Case("MI300X", [call("aten::miopen_convolution", "half[16,128,56,56] half[128,128,3,3] -" + CONV[:-12]
@@ -248,6 +263,11 @@ def convolutions():
     yield "first-layer", one(
         "aten::cudnn_convolution", "half[128,3,224,224] half[64,3,7,7] =[3,3] =[2,2] =[1,1] =1 =False =True =False", FPROP,
         flops_us(flops, 30), flops_us(flops, 160), ["few-channel-convolutions"])
+    flops = 2 * 32 * 112 * 112 * 64 * 147
+    yield "first-layer-fp32", one(
+        "aten::miopen_convolution", "float[32,3,224,224] float[64,3,7,7] - =[3,3] =[2,2] =[1,1] =1 =False =False",
+        "igemm_fwd_gtcx3_nhwc_fp32_bx0_ex0_bt128x64x8.kd", flops_us(flops, 20), flops_us(flops, 60),
+        ["few-channel-convolutions"], "MI300X")
     flops = 2 * 64 * 3136 * 256 * 2304
     first, last = "half[64,256,56,56]", "half[64,256,56,56]@802816,1,14336,256"
     turn = "void cudnn::ops::nchwToNhwcKernel<__half, __half, float, false, true, (cudnnKernelDataType_t)0>(...)"
@@ -255,7 +275,7 @@ def convolutions():
     good = call("aten::cudnn_convolution", last + " half[256,256,3,3]" + CONV % 1, (FPROP, flops_us(flops, 560)))
     yield "layout-turned", Case("H100", [call("aten::cudnn_convolution", first + " half[256,256,3,3]" + CONV % 1,
                                               (turn, 190),
-                                              (FPROP, flops_us(flops, 540)), (back, 190))], [good], ["layout-conversions"])
+                                              (FPROP, flops_us(flops, 540)), (back, 190))], [good], ["channels-first"])
     yield "layout", Case("H100", [call("aten::cudnn_convolution", first + " half[256,256,3,3]" + CONV % 1, (
         FPROP.replace("nhwckrsc_nhwc", "nchwkcrs_nchw"), flops_us(flops, 180)))], [good], ["channels-first"])
     flops = 2 * 32 * 3136 * 250 * 33 * 9
@@ -416,6 +436,21 @@ def traffic():
         "aten::_upsample_nearest_exact2d", "half[16,256,128,128] =[256,256] - -",
         "void at::native::(anonymous namespace)::upsample_nearest2d_out_frame<c10::Half, ...>(...)",
         bytes_us(moved, .5), bytes_us(moved, 2.4), ["slow-memory-kernels"])
+    moved = 2 * 8 * 64 * (512 * 512 + 256 * 256)
+    yield "resize-backward", one(
+        "aten::upsample_bilinear2d_backward", "half[8,64,512,512] =[512,512] =[8,64,256,256] =False - -",
+        "void at::native::(anonymous namespace)::upsample_bilinear2d_backward_out_frame<c10::Half, float>(...)",
+        bytes_us(moved, .12), bytes_us(moved, 1.1), ["scattered-access"])
+    moved = 64 * 64 * (56 * 56 * 10 + 112 * 112 * 4)
+    yield "pool-backward", one(
+        "aten::max_pool2d_with_indices_backward", "half[64,64,56,56] half[64,64,112,112] =[3,3] =[2,2] =[1,1] =[1,1] =False "
+        "long[64,64,56,56]", "void at::native::(anonymous namespace)::max_pool_backward_nchw<c10::Half, float, int>(...)",
+        bytes_us(moved, .2), bytes_us(moved, 1.4), ["scattered-access"])
+    moved = 4 * (2 * 8 * 64 * 512 * 512 + 8 * 512 * 512 * 2)
+    yield "grid", one(
+        "aten::grid_sampler_2d", "float[8,64,512,512] float[8,512,512,2] =0 =0 =False",
+        "void at::native::(anonymous namespace)::grid_sampler_2d_kernel<float, int>(int, ...)",
+        bytes_us(moved, .3), bytes_us(moved, 1.8), ["scattered-access"])
     yield "gather", one("aten::gather", "float[1048576,256] =1 long[1048576,256] =False",
                         "void at::native::_scatter_gather_elementwise_kernel<128, 4, ...>(int, ...)",
                         bytes_us(2 ** 32, .3), bytes_us(2 ** 32, 1.9), ["scattered-access"])
@@ -506,6 +541,17 @@ def passes():
         pairs = f"bf16[32,8192,{heads},128] bf16[32,8192,{heads},128]"
         return call("aten::_flash_attention_forward", f"bf16[32,1,32,128] {pairs} - - =1 =8192 =0. =False =False =0.088 "
                     "- - - -", (SPLIT_KV, kernel_us))
+    rows, words = 256, 151936
+    logits, full, short = rows * words, f"float[{rows},{words}]", f"bf16[{rows},{words}]"
+    thin = call("aten::mm", f"bf16[{rows},4096] bf16[4096,{words}]@1,4096", (NVJET, bytes_us(2 * 4096 * words, 2.6)))
+    yield "drawn", Case("H100", [
+        thin, call("aten::copy_", f"{full} {short} =False", (COPY, bytes_us(6 * logits, 2.9))),
+        call("aten::div_", f"{full} float[{rows},1]", (ELEMENTWISE % (("Div",) * 2), bytes_us(8 * logits, 2.7))),
+        call("aten::_softmax", f"{full} =-1 =False", (SMEM_SOFTMAX.replace("Log", ""), bytes_us(8 * logits, 2.8))),
+        call("aten::div", f"{full} {full}", (VECTORIZED % (("DivFunctor<float>",) * 2), bytes_us(12 * logits, 2.8))),
+        call("aten::argmax", f"{full} =-1 =False", (REDUCE, bytes_us(4 * logits, 2.6)))],
+        [thin, call("flashinfer::sample", short, ("TopKTopPSamplingFromProbKernel", bytes_us(4 * logits, 2.5)))],
+        ["vocabulary-sampling"])
     yield "repeated-keys", Case("H100", [spread, spread, attend(32, bytes_us(8 * moved, 2.8))],
                                 [attend(8, bytes_us(2 * moved, 2.7))], ["expanded-copies"])
     yield from types()
@@ -519,6 +565,13 @@ def passes():
         [call("bitsandbytes::gemv_4bit", f"bf16[1,4096] uint8[{packed},1]", (
             "void kgemm_4bit_inference_naive<__nv_bfloat16, 128, 16>(int, int, int, __nv_bfloat16*, unsigned char*)",
             bytes_us(packed, 2.2)))], ["dequantized-weights"])
+    weights = 8192 * 28672
+    thin = call("aten::mm", "bf16[8,28672] bf16[28672,8192]@1,28672", (NVJET, bytes_us(2 * weights, 2.7)))
+    yield "dequantized-by-operators", Case("H100", [
+        call("aten::copy_", "bf16[8192,28672] int8[8192,28672] =False", (COPY, bytes_us(3 * weights, 2.6))),
+        call("aten::mul", "bf16[8192,28672] bf16[8192,1]", (ELEMENTWISE % (("MulFunctor<float>",) * 2),
+                                                            bytes_us(4 * weights, 2.6))), thin],
+        [thin], ["dequantized-weights"])
     sizes, moved = "bf16[16384,8192]", 16384 * 8192
     product = call("aten::_scaled_mm", "fp8[16384,8192] fp8[8192,8192]@1,8192 float[] float[] - - =15 =False",
                    ("nvjet_qqtst_128x256_128x4_2x1_v_bz_coopA_TNT", flops_us(2 * moved * 8192, 1300)))

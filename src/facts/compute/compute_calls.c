@@ -4,6 +4,7 @@
 #include "compute_calls.h"
 
 #include "engine_steps.h"
+#include "kernel_name.h"
 #include "pair_map.h"
 #include "sort.h"
 
@@ -155,7 +156,7 @@ static bool is_counted(const struct finding *finding, uint32_t row)
            !(finding->mapped && finding->mapped[row] && finding->replayed[row] != row);
 }
 
-/* Rows whose work the shapes tell. */
+/* Rows whose work the shapes tell. What clears its result first, to add up into it, does its own work after that. */
 static void find_candidates(struct finding *finding)
 {
     for (uint32_t row = 0; row < finding->trace->events.count; row++) {
@@ -163,7 +164,7 @@ static void find_candidates(struct finding *finding)
         if (formula == AP_FORMULA_none || !has_shapes(finding, row))
             continue;
         (void)ap_row_set_add(&finding->compute->counted, row);
-        if (ap_row_kind(finding->trace->events.tag[row]) == AP_KIND_operator)
+        if (formula != AP_FORMULA_fill && ap_row_kind(finding->trace->events.tag[row]) == AP_KIND_operator)
             mark_above(finding, &finding->above[class_of(formula)], row);
     }
 }
@@ -214,8 +215,9 @@ static const uint16_t rare_numbers[] = {
     RARE(elements),
 };
 static const uint16_t flags[] = {
-    RARE(is_transposed), RARE(is_backward),   RARE(is_strided), RARE(is_mixed_layout), RARE(is_channels_first),
-    RARE(is_scattered),  RARE(meets_doubles), RARE(narrows),    RARE(shortens),        RARE(repeats),
+    RARE(is_transposed),     RARE(is_backward),  RARE(is_strided),    RARE(is_mixed_layout),
+    RARE(is_channels_first), RARE(is_scattered), RARE(meets_doubles), RARE(narrows),
+    RARE(shortens),          RARE(repeats),      RARE(unpacks),
 #undef RARE
 };
 _Static_assert(sizeof(struct ap_call_cost) == (AP_COUNT_OF(rare_numbers) + 7) * sizeof(double) || _Alignof(double) < 8,
@@ -381,18 +383,6 @@ static void add_ns(struct ap_compute *compute, int64_t *sum_ns, int64_t ns)
     *sum_ns = ap_add_sat(*sum_ns, ns, &compute->overflowed);
 }
 
-/* "CatArrayBatchedCopy<OpaqueType<2u>, ...>": kernels that only move elements tell how long each is. 0 = not told. */
-static int element_bytes_told(struct ap_text kernel)
-{
-    static const char word[] = "OpaqueType<";
-    for (size_t at = 0; at + sizeof(word) <= kernel.bytes; at++) {
-        char digit = kernel.data[at + sizeof(word) - 1];
-        if (memcmp(kernel.data + at, word, sizeof(word) - 1) == 0)
-            return digit > '0' && digit <= '8' ? digit - '0' : 0;
-    }
-    return 0;
-}
-
 static void take_kernel(struct finding *finding, const struct ap_device_row *linked)
 {
     struct ap_compute *compute = finding->compute;
@@ -404,6 +394,8 @@ static void take_kernel(struct finding *finding, const struct ap_device_row *lin
         add_ns(compute, &compute->dequantize_ns, ns);
         compute->dequantize_count++;
     }
+    if (told & AP_KERNEL_TURNS)
+        add_ns(compute, &compute->turn_ns, ns);
     bool is_mapped = finding->mapped && finding->mapped[linked->row];
     uint32_t row = is_mapped ? finding->replayed[linked->row] : counted_around(finding, linked->op);
     if (row == AP_NO_ROW || !ap_row_set_has(&compute->counted, row))
@@ -415,7 +407,7 @@ static void take_kernel(struct finding *finding, const struct ap_device_row *lin
     group->kernel_count++;
     double moved = group->cost.bytes < 0 ? ap_compute_cost(compute, group).moved_elements : 0;
     if (moved > 0) {
-        int bytes = element_bytes_told(ap_trace_text(trace, trace->events.name[linked->row]));
+        int bytes = ap_kernel_element_bytes(ap_trace_text(trace, trace->events.name[linked->row]));
         group->cost.bytes = bytes ? moved * bytes : -1;
     }
     group->is_unfolded |= (told & AP_KERNEL_UNFOLDS) != 0;

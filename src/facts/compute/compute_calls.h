@@ -49,6 +49,7 @@ struct ap_compute {
     int64_t known_ns;      /* of them: of calls whose operations or bytes are known */
     int64_t dequantize_ns; /* of kernels that turn weights back to floats, by their names */
     uint64_t dequantize_count;
+    int64_t turn_ns;                 /* of kernels that only change the layout for convolutions */
     int64_t product_ns;              /* of calls whose matrix operations are known */
     double flops, bytes;             /* of all calls: matrix operations; least bytes where they are known */
     double timed_flops, timed_bytes; /* of those with kernels */

@@ -75,24 +75,13 @@ static bool read_convolution(struct convolution *c, const struct ap_op_inputs *i
     return true;
 }
 
-/* One channel lies either way. */
-static void note_layout(const struct ap_op_inputs *inputs, const struct ap_tensor_dims *x, struct ap_call_cost *cost)
-{
-    for (int i = 0; i < inputs->strides.count && x->dims[1] > 1; i++) {
-        const struct ap_tensor_dims *steps = &inputs->strides.tensors[i];
-        if (steps->input != x->input || steps->count != x->count)
-            continue;
-        cost->is_channels_first = steps->dims[1] > 1 && steps->dims[x->count - 1] == 1;
-    }
-}
-
 static void describe(const struct convolution *c, const struct ap_op_inputs *inputs, struct ap_call_cost *cost)
 {
     cost->element = c->x->element;
     cost->groups = c->groups;
     cost->channels_per_group = (double)c->x->dims[1] / c->groups;
     cost->is_transposed = c->is_transposed;
-    note_layout(inputs, c->x, cost);
+    cost->is_channels_first = ap_op_is_channels_first(inputs, c->x);
 }
 
 /* Those that meet all weights. */

@@ -165,6 +165,15 @@ void ap_cost_of_matmul(const struct ap_op_inputs *inputs, struct ap_call_cost *c
                       batch * rows * cost->n * bytes;
 }
 
+/* Of a library that is not known, by the name alone: two matrices and perhaps a vector, of one type. Packed weights have
+ * another one, and sizes that do not tell how many there are. */
+void ap_cost_of_own_product(const struct ap_op_inputs *inputs, struct ap_call_cost *cost)
+{
+    const struct ap_tensor_dims *a = ap_op_input(inputs, 0), *b = ap_op_input(inputs, 1);
+    if (a && b && a->element == b->element && inputs->tensors.count <= 3)
+        ap_cost_of_matmul(inputs, cost);
+}
+
 /* ---- mixtures of experts in one call ---- */
 
 /* The weights are [experts, inner or twice that, hidden] and [experts, hidden, inner], or both the other way around. */

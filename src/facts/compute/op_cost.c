@@ -69,6 +69,13 @@ static void note_layout(const struct ap_op_inputs *inputs, struct ap_call_cost *
     }
 }
 
+/* An image with its channels apart; one channel lies either way. */
+static void note_channels(const struct ap_op_inputs *inputs, struct ap_call_cost *cost)
+{
+    const struct ap_tensor_dims *image = &inputs->tensors.tensors[0];
+    cost->is_channels_first = image->count >= 4 && ap_op_is_channels_first(inputs, image);
+}
+
 static int widest_bytes(const struct ap_op_inputs *inputs)
 {
     int widest = 0;
@@ -164,17 +171,20 @@ static void of_norm(const struct ap_op_inputs *inputs, struct ap_call_cost *cost
     for (int i = 0; i < count; i++)
         cost->row_elements *= (double)sizes[i];
     cost->parameters = norm_parameters(inputs);
+    note_channels(inputs, cost);
     passes_over_first(inputs, cost, 2, 5);
 }
 
 static void of_norm_backward(const struct ap_op_inputs *inputs, struct ap_call_cost *cost)
 {
+    note_channels(inputs, cost);
     passes_over_first(inputs, cost, 3, 9);
 }
 
 static void of_reduction(const struct ap_op_inputs *inputs, struct ap_call_cost *cost)
 {
     note_layout(inputs, cost);
+    note_channels(inputs, cost);
     passes_over_first(inputs, cost, 1, 1);
 }
 
@@ -187,6 +197,7 @@ static void of_max_pool(const struct ap_op_inputs *inputs, struct ap_call_cost *
            bytes = ap_cost_bytes(inputs, &inputs->tensors.tensors[0]);
     for (int i = 0; i < count; i++)
         results /= strides[i] > 1 ? (double)strides[i] : 1;
+    note_channels(inputs, cost);
     cost->flops = ap_cost_elements(&inputs->tensors.tensors[0]);
     if (bytes >= 0 && count)
         cost->bytes = bytes + results * (ap_element_bytes(cost->element) + 8);
@@ -367,6 +378,52 @@ static void of_resize(const struct ap_op_inputs *inputs, struct ap_call_cost *co
     cost->bytes = bytes * (ap_cost_elements(image) + out);
 }
 
+/* Of one image, batch and channels in front: what has the sizes of another one in the other dimensions. */
+static double resized_bytes(const struct ap_tensor_dims *image, double places)
+{
+    return ap_element_bytes(image->element) * ap_tensor_elements(image, 0, 2) * places;
+}
+
+/* Each gradient goes to the places that it came from, several to one: to the sizes that are given. */
+static void of_resize_backward(const struct ap_op_inputs *inputs, struct ap_call_cost *cost)
+{
+    const struct ap_tensor_dims *gradient = ap_op_input(inputs, 0);
+    int64_t sizes[AP_DIMS_MAX];
+    int count = ap_op_integers(inputs, 2, sizes, AP_DIMS_MAX);
+    cost->is_scattered = true;
+    if (!gradient || gradient->count < 3 || count != gradient->count || !ap_element_bytes(gradient->element))
+        return;
+    double places = 1;
+    for (int i = 2; i < count; i++)
+        places *= (double)sizes[i];
+    cost->flops = ap_cost_elements(gradient);
+    cost->bytes = ap_cost_bytes(inputs, gradient) + resized_bytes(gradient, places);
+}
+
+/* Gradients, and where each came from if that is told, are read; of the image the sizes alone are needed, and as much is
+ * written. */
+static void of_pool_backward(const struct ap_op_inputs *inputs, struct ap_call_cost *cost)
+{
+    cost->is_scattered = true;
+    note_channels(inputs, cost);
+    cost->flops = ap_cost_elements(&inputs->tensors.tensors[0]);
+    cost->bytes = all_bytes(inputs);
+}
+
+/* A grid tells for each place of the result where in the image it comes from. Of its gradients nobody knows how many meet in
+ * one place, so that no good kernel is told. */
+static void of_grid_sampler(const struct ap_op_inputs *inputs, struct ap_call_cost *cost)
+{
+    const struct ap_tensor_dims *image = ap_op_input(inputs, 0), *grid = ap_op_input(inputs, 1);
+    cost->is_scattered = true;
+    if (!image || !grid || image->count < 4 || grid->count != image->count || !ap_element_bytes(image->element))
+        return;
+    double places = ap_tensor_elements(grid, 1, grid->count - 1);
+    double result = resized_bytes(image, places), read = ap_cost_bytes(inputs, image);
+    cost->flops = ap_tensor_elements(image, 0, 2) * places;
+    cost->bytes = result + (read < result ? read : result) + ap_cost_bytes(inputs, grid);
+}
+
 static void of_gather(const struct ap_op_inputs *inputs, struct ap_call_cost *cost)
 {
     rows_of_table(inputs, cost, 2, 1);
@@ -391,6 +448,7 @@ static ap_cost_formula *const formulas[AP_FORMULA_COUNT_] = {
     [AP_FORMULA_grouped_mm] = ap_cost_of_grouped_mm,
     [AP_FORMULA_linear] = ap_cost_of_linear,
     [AP_FORMULA_matmul] = ap_cost_of_matmul,
+    [AP_FORMULA_own_product] = ap_cost_of_own_product,
     [AP_FORMULA_convolution] = ap_cost_of_convolution,
     [AP_FORMULA_conv] = ap_cost_of_conv,
     [AP_FORMULA_conv_transpose] = ap_cost_of_conv_transpose,
@@ -444,6 +502,9 @@ static ap_cost_formula *const formulas[AP_FORMULA_COUNT_] = {
     [AP_FORMULA_embedding_bag] = of_embedding_bag,
     [AP_FORMULA_index] = of_index,
     [AP_FORMULA_resize] = of_resize,
+    [AP_FORMULA_resize_backward] = of_resize_backward,
+    [AP_FORMULA_pool_backward] = of_pool_backward,
+    [AP_FORMULA_grid_sampler] = of_grid_sampler,
     [AP_FORMULA_gather] = of_gather,
     [AP_FORMULA_index_select] = of_index_select,
 };
@@ -462,6 +523,12 @@ static bool has_smaller_float(const struct ap_op_inputs *inputs)
            has_element(inputs, AP_ELEMENT_bf16);
 }
 
+static bool has_8_bits(const struct ap_op_inputs *inputs)
+{
+    return has_element(inputs, AP_ELEMENT_fp8) || has_element(inputs, AP_ELEMENT_int8) ||
+           has_element(inputs, AP_ELEMENT_uint8);
+}
+
 static bool is_short(enum ap_element element)
 {
     return element == AP_ELEMENT_fp16 || element == AP_ELEMENT_bf16;
@@ -478,5 +545,6 @@ void ap_op_cost_of(enum ap_op_formula formula, const struct ap_op_inputs *inputs
     ret_cost->narrows = formula == AP_FORMULA_copy && has_smaller_float(inputs) &&
                         (ret_cost->element == AP_ELEMENT_fp8 || ret_cost->element == AP_ELEMENT_int8);
     ret_cost->shortens = formula == AP_FORMULA_copy && has_element(inputs, AP_ELEMENT_fp32) && is_short(ret_cost->element);
+    ret_cost->unpacks = formula == AP_FORMULA_copy && is_short(ret_cost->element) && has_8_bits(inputs);
     formulas[formula](inputs, ret_cost);
 }

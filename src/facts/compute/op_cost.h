@@ -27,11 +27,12 @@ struct ap_call_cost {
     bool is_transposed, is_backward;   /* convolutions */
     bool is_strided;                   /* an input of elementwise work lies apart in memory */
     bool is_mixed_layout;              /* its inputs lie along different dimensions */
-    bool is_channels_first;            /* the image of a convolution lies so in memory */
+    bool is_channels_first;            /* the image of a convolution, norm or pool lies so in memory */
     bool is_scattered;                 /* an index tells where it reads or writes */
     bool meets_doubles;                /* tensors of 64-bit floats and of floats of fewer bits in one call */
     bool narrows;                      /* copies wider floats into 8 bits */
     bool shortens;                     /* copies 32-bit floats into 16 bits */
+    bool unpacks;                      /* copies 8 bits into floats of 16 */
     bool repeats;                      /* copies a tensor that is spread out, each element several times */
     double moved_elements;             /* read and written, where only the kernel tells how long each is; 0 else */
     double mask_bytes;                 /* attention: of a mask that is handed in as a tensor; 0 else */

@@ -16,7 +16,7 @@ typedef void ap_cost_formula(const struct ap_op_inputs *inputs, struct ap_call_c
 
 /* cost_of_products.c */
 ap_cost_formula ap_cost_of_mm, ap_cost_of_addmm, ap_cost_of_addmv, ap_cost_of_grouped_mm, ap_cost_of_linear,
-    ap_cost_of_matmul;
+    ap_cost_of_matmul, ap_cost_of_own_product;
 ap_cost_formula ap_cost_of_experts, ap_cost_of_mv, ap_cost_of_recurrent, ap_cost_of_recurrent_backward;
 /* cost_of_convolutions.c */
 ap_cost_formula ap_cost_of_convolution, ap_cost_of_conv, ap_cost_of_conv_transpose, ap_cost_of_library_conv;

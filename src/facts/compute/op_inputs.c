@@ -118,6 +118,12 @@ bool ap_op_is_strided(const struct ap_op_inputs *inputs, const struct ap_tensor_
     return steps && least != INT64_MAX && least > 1;
 }
 
+bool ap_op_is_channels_first(const struct ap_op_inputs *inputs, const struct ap_tensor_dims *image)
+{
+    const struct ap_tensor_dims *steps = steps_of(inputs, image);
+    return steps && steps->count > 2 && image->dims[1] > 1 && steps->dims[1] > 1 && steps->dims[image->count - 1] == 1;
+}
+
 bool ap_op_is_row_major(const struct ap_op_inputs *inputs, const struct ap_tensor_dims *tensor)
 {
     const struct ap_tensor_dims *steps = steps_of(inputs, tensor);

@@ -8,10 +8,11 @@
 
 #include "poison.h"
 
-#define SLOW 0.6           /* of the speed of a good kernel: what is slower is judged */
-#define SLOW_ON_LEAST 0.75 /* likewise, where the device is not told and the one that can do least stands in for it */
-#define LEAST_NS 8000.0    /* shorter kernels are a matter of launching */
-#define FIXED_NS 2000.0    /* to begin and to end */
+#define SLOW 0.6             /* of the speed of a good kernel: what is slower is judged */
+#define SLOW_ON_LEAST 0.75   /* likewise, where the device is not told and the one that can do least stands in for it */
+#define SLOW_WHERE_EMPTY 0.8 /* likewise, of products whose tiles leave much of the device empty: the count says why */
+#define LEAST_NS 8000.0      /* shorter kernels are a matter of launching */
+#define FIXED_NS 2000.0      /* to begin and to end */
 #define CACHE_BYTES 268435456.0
 #define FEW_ROWS 32
 #define FEW_TOKENS 16
@@ -78,10 +79,10 @@ static enum ap_peak_type type_of(const struct judged *judged, const struct ap_fa
     return on_tensor_cores && peak && !peak->is_amd && peak->tflop_s[AP_PEAK_tf32] > 0 ? AP_PEAK_tf32 : AP_PEAK_fp32;
 }
 
-/* Channels of a group that are fewer than matrix units take are filled up. */
-static double filled_channels(const struct ap_call_cost *cost)
+/* Channels of a group that are fewer than matrix units take are filled up; vector units take all of a filter in a row. */
+static double filled_channels(const struct ap_call_cost *cost, enum ap_peak_type type)
 {
-    return cost->channels_per_group > 0 ? fmin(1, cost->channels_per_group / CHANNELS_AT_ONCE) : 1;
+    return cost->channels_per_group > 0 && type != AP_PEAK_fp32 ? fmin(1, cost->channels_per_group / CHANNELS_AT_ONCE) : 1;
 }
 
 /* Of the peak, by the largest good kernels that others have measured. */
@@ -91,7 +92,7 @@ static double good_share(const struct judged *judged, const struct ap_gpu_peak *
     case AP_WORK_gemm: return peak->matmul_ratio;
     case AP_WORK_attention: return peak->matmul_ratio * (judged->cost.is_backward ? 0.55 : 0.7);
     case AP_WORK_convolution:
-        return peak->matmul_ratio * (type == AP_PEAK_fp32 ? 0.8 : 0.6) * filled_channels(&judged->cost);
+        return peak->matmul_ratio * (type == AP_PEAK_fp32 ? 0.8 : 0.6) * filled_channels(&judged->cost, type);
     default: return peak->matmul_ratio * 0.8;
     }
 }
@@ -268,6 +269,13 @@ static enum ap_compute_cause cause_of_product(const struct judged *judged, struc
     return is_of_older_kernel(judged, kernel, device) ? AP_CAUSE_older_kernels : AP_CAUSE_slow_product;
 }
 
+/* Each group is a product of its own, whose sides are its channels. */
+static bool has_few_channels(const struct ap_call_cost *cost)
+{
+    return cost->channels_per_group > 0 &&
+           cost->channels_per_group < (cost->groups > 1 ? (double)NARROW : (double)FEW_CHANNELS);
+}
+
 static enum ap_compute_cause cause_of_convolution(const struct judged *judged)
 {
     const struct ap_call_cost *cost = &judged->cost;
@@ -277,7 +285,7 @@ static enum ap_compute_cause cause_of_convolution(const struct judged *judged)
         return AP_CAUSE_unfolded;
     if (cost->is_transposed)
         return AP_CAUSE_transposed;
-    if (cost->channels_per_group > 0 && cost->channels_per_group < FEW_CHANNELS)
+    if (has_few_channels(cost))
         return AP_CAUSE_few_channels;
     if (cost->places > 0 && cost->places <= FEW_PLACES && cost->weight_bytes > cost->bytes / 2)
         return AP_CAUSE_few_places;
@@ -345,6 +353,16 @@ static double read_in_vain_ns(const struct judged *judged)
     return (double)judged->group->total_ns * (1 - judged->cost.tokens_per_expert / FEW_TOKENS);
 }
 
+/* What is slower than this share of a good kernel is judged. */
+static double slow_share(enum ap_compute_cause cause, const struct ap_roofline *roofline,
+                         const struct ap_device_peak *device)
+{
+    if (device && device->source >= AP_PEAK_by_kernels)
+        return SLOW_ON_LEAST;
+    bool is_empty = roofline->wave_ratio >= 0 && roofline->tile_ratio * roofline->wave_ratio < FILL_RATIO;
+    return cause == AP_CAUSE_tile_fill && is_empty ? SLOW_WHERE_EMPTY : SLOW;
+}
+
 static void find_cause(const struct ap_compute *compute, const struct judged *judged, const struct ap_trace *trace,
                        const struct ap_device_peak *device, struct ap_roofline *roofline)
 {
@@ -355,8 +373,8 @@ static void find_cause(const struct ap_compute *compute, const struct judged *ju
     roofline->shape_cause = cause;
     if ((double)judged->group->median_ns < LEAST_NS)
         return;
-    double slow = device && device->source >= AP_PEAK_by_kernels ? SLOW_ON_LEAST : SLOW;
-    if (roofline->good_ns < slow * (double)judged->group->median_ns || is_starved(&judged->cost, cause))
+    if (roofline->good_ns < slow_share(cause, roofline, device) * (double)judged->group->median_ns ||
+        is_starved(&judged->cost, cause))
         roofline->cause = cause;
     if (is_starved(&judged->cost, cause))
         roofline->lost_ns = fmax(roofline->lost_ns, read_in_vain_ns(judged));

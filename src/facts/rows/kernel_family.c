@@ -139,6 +139,8 @@ static uint16_t recognize(const struct recognizer *recognizer, struct ap_text na
     unsigned told = (is_sparse(name) ? AP_KERNEL_SPARSE : 0) | (unfolds(name) ? AP_KERNEL_UNFOLDS : 0);
     if (ap_kernel_family_of(subfamily) == AP_KERNEL_FAMILY_elementwise && ap_text_contains_folded(name, "dequant"))
         told |= AP_KERNEL_DEQUANTIZES;
+    if (strcmp(ap_kernel_subfamily_name(subfamily), "convolution layout") == 0)
+        told |= AP_KERNEL_TURNS;
     if (ap_kernel_family_of(subfamily) == AP_KERNEL_FAMILY_communication)
         told |= AP_KERNEL_COMMUNICATION;
     if (may_be_eligible(subfamily)) {

@@ -22,6 +22,7 @@ enum ap_kernel_family {
 #define AP_KERNEL_SPARSE 0x800u /* leaves zeros out, or looks at a window of unknown size: shapes do not tell its work */
 #define AP_KERNEL_DEQUANTIZES 0x2000u /* turns packed weights back to floats, and does nothing else */
 #define AP_KERNEL_UNFOLDS 0x1000u     /* makes a matrix of an image for a product, or an image of one: im2col */
+#define AP_KERNEL_TURNS 0x4000u       /* changes the layout for a convolution, and does nothing else */
 
 struct ap_kernel_families {
     struct ap_gate *gate;

@@ -70,3 +70,14 @@ struct ap_text ap_kernel_short_name(struct ap_text name)
     bool is_kernel = begin < at && (is_call || (has_result && (has_arguments || at == whole.bytes)));
     return is_kernel ? (struct ap_text){ whole.data + begin, at - begin } : name;
 }
+
+int ap_kernel_element_bytes(struct ap_text kernel)
+{
+    static const char word[] = "OpaqueType<";
+    for (size_t at = 0; at + sizeof(word) <= kernel.bytes; at++) {
+        char digit = kernel.data[at + sizeof(word) - 1];
+        if (memcmp(kernel.data + at, word, sizeof(word) - 1) == 0)
+            return digit > '0' && digit <= '8' ? digit - '0' : 0;
+    }
+    return 0;
+}

@@ -12,5 +12,7 @@ size_t ap_kernel_unnamed_bytes(struct ap_text name, size_t at);
 /** The last part of the name, without namespaces, template arguments and parameters: "dgrad_engine". What is
  *  no C++ kernel by its form, as "aten::add_" or "gemm_128x64", stays whole. */
 struct ap_text ap_kernel_short_name(struct ap_text name);
+/** "CatArrayBatchedCopy<OpaqueType<2u>, ...>": kernels that only move elements tell how long each is. 0 = not told. */
+int ap_kernel_element_bytes(struct ap_text kernel);
 
 #endif

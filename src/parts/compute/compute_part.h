@@ -14,6 +14,7 @@ struct ap_compute_work {
     struct ap_compute compute;
     struct ap_device_peak device;
     bool has_device;
+    int64_t matrix_ns; /* of kernels that multiply, by their names */
     double
         elsewhere[AP_USUAL_DEVICES]; /* roofline ratio on usual devices where this one is not told; negative = not known */
     struct ap_roofline *rooflines;   /* by group */
@@ -55,7 +56,7 @@ void ap_compute_add_device(const struct ap_compute_work *work, struct ap_model *
 void ap_compute_add_longest(const struct ap_compute_work *work, struct ap_model *model, struct ap_value *to);
 /** kinds, causes */
 void ap_compute_add_sums(const struct ap_compute_work *work, struct ap_model *model, struct ap_value *to);
-/** promoted, vocabulary, scaling, dequantized, repeated */
+/** promoted, vocabulary, drawn, scaling, dequantized, channels_first, empty_tiles, repeated, recast, wide_attention */
 void ap_compute_add_patterns(const struct ap_compute_work *work, struct ap_model *model, struct ap_value *to);
 /** operators, kernels */
 AP_MUST_CHECK enum ap_status ap_compute_add_lists(const struct ap_compute_work *work, struct ap_model *model,

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * compute_patterns.c - work that several operators do together though one would do: the loss over a large vocabulary, the
  * scaling of 8-bit products; conversions of weights. What has first tensors of one size is of one pattern. */
+#include <math.h>
+
 #include "compute_part.h"
 
 #include "poison.h"
@@ -9,6 +11,7 @@
 #define VOCABULARY 30000.0  /* entries of a dimension that is summed up by a log_softmax */
 #define LOGITS 16777216.0   /* elements from which it is worth a word */
 #define LOGITS_KEPT_BYTES 4 /* for an element: what a fused loss reads and writes, in 16 bits */
+#define LOGIT_BYTES 2       /* read once, in 16 bits */
 #define LOGITS_KEPT 0.3     /* of the time, where the device is not known */
 
 /* Elements of tensors. */
@@ -95,6 +98,41 @@ static void add_vocabulary(const struct ap_compute_work *work, struct ap_model *
                 "vocabulary", model, to);
 }
 
+/* ---- drawing from a large vocabulary ---- */
+
+/* Sides of the products that make logits: attention over as many keys has no weights. */
+static void find_vocabularies(const struct ap_compute_work *work, struct sizes *ret_entries)
+{
+    for (uint32_t index = 0; index < work->compute.group_count && !work->context->facts->phases.has_backward; index++) {
+        struct ap_call_cost cost = cost_of(work, index);
+        if (cost.kind == AP_WORK_gemm && cost.parameters > 0 && cost.n >= VOCABULARY)
+            add_size(ret_entries, cost.n);
+    }
+}
+
+/* Where nothing is trained: the softmax of all logits, and what sorts, sums up, scales, masks or compares as many. */
+static void add_drawn(const struct ap_compute_work *work, struct ap_model *model, struct ap_value *to)
+{
+    struct ap_compute_sum sum = { .count = 0 };
+    struct sizes entries = { .count = 0 }, sizes = { .count = 0 };
+    double logits = 0;
+    find_vocabularies(work, &entries);
+    for (uint32_t index = 0; index < work->compute.group_count; index++) {
+        struct ap_call_cost cost = cost_of(work, index);
+        if (!ap_text_is(name_of(work, index), "aten::_softmax") || !has_size(&entries, cost.row_elements))
+            continue;
+        add_size(&sizes, cost.elements);
+        logits += cost.elements * (double)work->compute.groups[index].timed_count;
+    }
+    for (uint32_t index = 0; index < work->compute.group_count; index++)
+        if (!ap_work_kind_multiplies(work->compute.groups[index].cost.kind) &&
+            has_size(&sizes, cost_of(work, index).elements))
+            ap_compute_sum_add(work, &sum, index);
+    bool is_known = work->has_device && work->device.peak.gb_s > 0;
+    add_pattern(work, &sum, is_known ? logits * LOGIT_BYTES / work->device.peak.gb_s : (double)sum.total_ns * LOGITS_KEPT,
+                "drawn", model, to);
+}
+
 /* ---- products of 8 bits ---- */
 
 static bool has_8_bits(enum ap_element element)
@@ -131,15 +169,37 @@ static void add_scaling(const struct ap_compute_work *work, struct ap_model *mod
     add_pattern(work, &sum, casts_ns, "scaling", model, to);
 }
 
-/* Of kernels, by their names. */
+/* As many elements as layers have weights, in a run that trains none; where a side of them is told from the input. */
+static void find_weights(const struct ap_compute_work *work, struct sizes *sizes)
+{
+    for (uint32_t index = 0; index < work->compute.group_count && !work->context->facts->phases.has_backward; index++) {
+        struct ap_call_cost cost = cost_of(work, index);
+        bool is_told_from_input = cost.m > cost.n || cost.m < cost.n;
+        if (ap_work_kind_multiplies(cost.kind) && cost.parameters > 0 && is_told_from_input)
+            add_size(sizes, cost.n * cost.k);
+    }
+}
+
+/* Of kernels by their names; and weights of 8 bits that are copied into 16, with what scales or shifts as many elements. */
 static void add_dequantized(const struct ap_compute_work *work, struct ap_model *model, struct ap_value *to)
 {
     const struct ap_compute *compute = &work->compute;
+    struct ap_compute_sum sum = { .count = 0 };
+    struct sizes weights = { .count = 0 }, unpacked = { .count = 0 };
+    find_weights(work, &weights);
+    for (uint32_t index = 0; index < compute->group_count; index++)
+        if (cost_of(work, index).unpacks && has_size(&weights, cost_of(work, index).elements))
+            add_size(&unpacked, cost_of(work, index).elements);
+    for (uint32_t index = 0; index < compute->group_count; index++) {
+        struct ap_call_cost cost = cost_of(work, index);
+        if ((cost.unpacks || cost.kind == AP_WORK_elementwise) && has_size(&unpacked, cost.elements))
+            ap_compute_sum_add(work, &sum, index);
+    }
+    int64_t total_ns = ap_add_sat(compute->dequantize_ns, sum.total_ns, &work->context->overflowed);
     struct ap_value *row = ap_add_object(model, to, "dequantized");
-    ap_add_count(model, row, "count", (int64_t)compute->dequantize_count);
-    ap_add_time(model, row, "total_dur_us", compute->dequantize_ns);
-    ap_add_quotient(model, row, "kernel_ratio", (double)compute->dequantize_ns,
-                    compute->is_host ? 0 : (double)compute->kernel_ns);
+    ap_add_count(model, row, "count", (int64_t)(compute->dequantize_count + sum.count));
+    ap_add_time(model, row, "total_dur_us", total_ns);
+    ap_add_quotient(model, row, "kernel_ratio", (double)total_ns, compute->is_host ? 0 : (double)compute->kernel_ns);
 }
 
 /* ---- 64-bit floats that meet others ---- */
@@ -161,12 +221,7 @@ static void add_recast(const struct ap_compute_work *work, struct ap_model *mode
     const struct ap_compute *compute = &work->compute;
     struct ap_compute_sum sum = { .count = 0 };
     struct sizes sizes = { .count = 0 };
-    for (uint32_t index = 0; index < compute->group_count && !work->context->facts->phases.has_backward; index++) {
-        struct ap_call_cost cost = cost_of(work, index);
-        bool is_told_from_input = cost.m > cost.n || cost.m < cost.n;
-        if (ap_work_kind_multiplies(cost.kind) && cost.parameters > 0 && is_told_from_input)
-            add_size(&sizes, cost.n * cost.k);
-    }
+    find_weights(work, &sizes);
     for (uint32_t index = 0; index < compute->group_count; index++)
         if (cost_of(work, index).shortens && has_size(&sizes, cost_of(work, index).elements))
             ap_compute_sum_add(work, &sum, index);
@@ -198,6 +253,64 @@ static void add_wide_attention(const struct ap_compute_work *work, struct ap_mod
     add_pattern(work, &sum, kept_ns, "wide_attention", model, to);
 }
 
+/* ---- tiles of products that leave the device empty ---- */
+
+static void add_mean(struct ap_model *model, struct ap_value *row, const char *key, double sum, double ns)
+{
+    ap_add_known_ratio(model, row, key, ns > 0, ns > 0 ? sum / ns : 0);
+}
+
+static void add_empty_tiles(const struct ap_compute_work *work, struct ap_model *model, struct ap_value *to)
+{
+    double tiles = 0, tiles_ns = 0, waves = 0, waves_ns = 0;
+    for (uint32_t index = 0; index < work->compute.group_count; index++) {
+        const struct ap_roofline *roofline = &work->rooflines[index];
+        double ns = (double)work->compute.groups[index].total_ns;
+        if (roofline->cause != AP_CAUSE_tile_fill)
+            continue;
+        tiles += roofline->tile_ratio >= 0 ? roofline->tile_ratio * ns : 0;
+        tiles_ns += roofline->tile_ratio >= 0 ? ns : 0;
+        waves += roofline->wave_ratio >= 0 ? roofline->wave_ratio * ns : 0;
+        waves_ns += roofline->wave_ratio >= 0 ? ns : 0;
+    }
+    struct ap_value *row = ap_add_object(model, to, "empty_tiles");
+    add_mean(model, row, "tile_fill_ratio", tiles, tiles_ns);
+    add_mean(model, row, "wave_fill_ratio", waves, waves_ns);
+}
+
+/* ---- images that lie channels first ---- */
+
+static bool lies_channels_first(const struct ap_compute_work *work, uint32_t index)
+{
+    enum ap_element element = work->compute.groups[index].cost.element;
+    return (element == AP_ELEMENT_fp16 || element == AP_ELEMENT_bf16) && cost_of(work, index).is_channels_first;
+}
+
+/* With the channels last no layout is changed for convolutions, or these run faster; so do norms and pools between them. */
+static void add_channels_first(const struct ap_compute_work *work, struct ap_model *model, struct ap_value *to)
+{
+    const struct ap_compute *compute = &work->compute;
+    struct ap_compute_sum sum = { .count = 0 };
+    double slow_ns = 0, between_ns = 0;
+    bool convolves = false;
+    for (uint32_t index = 0; index < compute->group_count && !compute->is_host; index++) {
+        bool is_convolution = compute->groups[index].cost.kind == AP_WORK_convolution;
+        enum ap_compute_cause cause = work->rooflines[index].cause;
+        if (!lies_channels_first(work, index))
+            continue;
+        ap_compute_sum_add(work, &sum, index);
+        convolves |= is_convolution && compute->groups[index].timed_count;
+        if (is_convolution && cause == AP_CAUSE_channels_first)
+            slow_ns += work->rooflines[index].lost_ns;
+        if (!is_convolution && cause != AP_CAUSE_none)
+            between_ns += work->rooflines[index].lost_ns;
+    }
+    if (!convolves)
+        sum = (struct ap_compute_sum){ .count = 0 };
+    double saved_ns = convolves ? fmax(slow_ns, (double)compute->turn_ns) + between_ns : 0;
+    add_pattern(work, &sum, (double)sum.total_ns - saved_ns, "channels_first", model, to);
+}
+
 /* ---- copies of what is spread out ---- */
 
 static void add_repeated(const struct ap_compute_work *work, struct ap_model *model, struct ap_value *to)
@@ -213,8 +326,11 @@ void ap_compute_add_patterns(const struct ap_compute_work *work, struct ap_model
 {
     add_promoted(work, model, to);
     add_vocabulary(work, model, to);
+    add_drawn(work, model, to);
     add_scaling(work, model, to);
     add_dequantized(work, model, to);
+    add_channels_first(work, model, to);
+    add_empty_tiles(work, model, to);
     add_repeated(work, model, to);
     add_recast(work, model, to);
     add_wide_attention(work, model, to);

@@ -92,6 +92,13 @@ static void add_elsewhere(const struct ap_compute_work *work, struct ap_model *m
         ap_add_known_ratio(model, row, keys[i], work->elsewhere[i] >= 0, work->elsewhere[i]);
 }
 
+/* 0 = not known. */
+static double doubles_ratio(const struct ap_device_peak *device)
+{
+    const double *rates = device->peak.tflop_s;
+    return rates[AP_PEAK_fp32] > 0 ? rates[AP_PEAK_fp64] / rates[AP_PEAK_fp32] : 0;
+}
+
 /* A row may have several names for one device. */
 static struct ap_text first_name(struct ap_text names)
 {
@@ -115,6 +122,8 @@ void ap_compute_add_device(const struct ap_compute_work *work, struct ap_model *
     ap_add_bool(model, row, "mixed", device->is_mixed);
     ap_add_known_number(model, row, "gb_s", device->peak.gb_s > 0, device->peak.gb_s);
     ap_add_ratio(model, row, "good_matmul_ratio", device->peak.matmul_ratio);
+    ap_add_known_ratio(model, row, "doubles_ratio", device->source <= AP_PEAK_by_properties && doubles_ratio(device) > 0,
+                       doubles_ratio(device));
     add_elsewhere(work, model, row);
     struct ap_value *list = ap_add_list(model, row, "rates");
     for (int type = 0; type < AP_PEAK_TYPE_COUNT_; type++) {
@@ -219,13 +228,43 @@ static bool is_conversion(const struct ap_compute_work *work, uint32_t index)
     return cost.kind == AP_WORK_copy && cost.meets_doubles;
 }
 
-/* What fewer bits would save: of 64-bit floats half, which is the traffic, and all of a copy that only converts them. */
+/* What is left of a call on 64-bit floats in 32 bits: half, which is the traffic, nothing of a copy that only converts, and
+ * of a product that arithmetic limits what the device is slower at it. */
+static double left_of_doubles(const struct ap_compute_work *work, uint32_t index)
+{
+    const struct ap_roofline *roofline = &work->rooflines[index];
+    double slower = work->has_device ? doubles_ratio(&work->device) : 0;
+    if (is_conversion(work, index))
+        return 0;
+    bool is_limited = ap_work_kind_multiplies(work->compute.groups[index].cost.kind) && roofline->bound_ns > 0 &&
+                      !roofline->is_memory_bound && slower > 0;
+    return is_limited ? fmin(slower, 0.5) : 0.5;
+}
+
 static double saved_by_fewer_bits_ns(const struct ap_compute_work *work, uint32_t index)
 {
     const struct ap_compute_group *group = &work->compute.groups[index];
     if (is_of_type(work, index, AP_ELEMENT_fp64))
-        return (double)group->total_ns / (is_conversion(work, index) ? 1 : 2);
+        return (double)group->total_ns * (1 - left_of_doubles(work, index));
     return work->has_device ? ap_roofline_saved_by_16_bits_ns(group, &work->rooflines[index], &work->device) : 0;
+}
+
+/* At most: of matrix kernels that no shape tells all, of others what 16 bits would save, of traffic half. */
+static double bound_of_16_bits_ns(const struct ap_compute_work *work)
+{
+    const struct ap_compute *compute = &work->compute;
+    double sum_ns = fmax(0, (double)(work->matrix_ns - compute->product_ns));
+    for (uint32_t index = 0; index < compute->group_count; index++) {
+        const struct ap_roofline *roofline = &work->rooflines[index];
+        double total_ns = (double)compute->groups[index].total_ns;
+        if (!is_of_type(work, index, AP_ELEMENT_fp32) || ap_compute_matrix_flops(&compute->groups[index].cost) <= 0)
+            continue;
+        if (roofline->bound_ns <= 0)
+            sum_ns += total_ns;
+        else
+            sum_ns += roofline->is_memory_bound ? total_ns / 2 : saved_by_fewer_bits_ns(work, index);
+    }
+    return sum_ns;
 }
 
 static void add_type(const struct ap_compute_work *work, const char *key, enum ap_element element, struct ap_model *model,
@@ -244,6 +283,8 @@ static void add_type(const struct ap_compute_work *work, const char *key, enum a
     ap_add_time(model, row, "total_dur_us", sum.total_ns);
     ap_add_quotient(model, row, "kernel_ratio", (double)sum.total_ns, kernel_ns);
     ap_add_time(model, row, "saved_us", ap_compute_ns(saved_ns));
+    if (element == AP_ELEMENT_fp32)
+        ap_add_known_time(model, row, "bound_us", !work->compute.is_host, ap_compute_ns(bound_of_16_bits_ns(work)));
     ap_compute_add_worst(work, &sum, model, row);
 }
 

@@ -88,7 +88,7 @@ static int64_t matrix_kernel_ns(struct ap_compute_work *work)
     return sum_ns;
 }
 
-static void add_coverage(struct ap_compute_work *work, int64_t matrix_ns, struct ap_model *model, struct ap_value *to)
+static void add_coverage(struct ap_compute_work *work, struct ap_model *model, struct ap_value *to)
 {
     const struct ap_compute *compute = &work->compute;
     struct ap_value *coverage = ap_add_object(model, to, "coverage");
@@ -98,7 +98,7 @@ static void add_coverage(struct ap_compute_work *work, int64_t matrix_ns, struct
     ap_add_quotient(model, coverage, "known_ratio", (double)compute->known_ns, kernel_ns);
     ap_add_time(model, coverage, "products_us", compute->product_ns);
     ap_add_quotient(model, coverage, "products_ratio", (double)compute->product_ns, kernel_ns);
-    ap_add_quotient(model, coverage, "matrix_kernels_ratio", (double)compute->product_ns, (double)matrix_ns);
+    ap_add_quotient(model, coverage, "matrix_kernels_ratio", (double)compute->product_ns, (double)work->matrix_ns);
 }
 
 /* Operations of the calls in steps, and the time of these; of the whole trace where it has no steps. */
@@ -137,14 +137,14 @@ static enum ap_peak_type main_type(const struct ap_compute_work *work)
     return most;
 }
 
-static void add_mfu(const struct ap_compute_work *work, int64_t matrix_ns, struct ap_model *model, struct ap_value *to)
+static void add_mfu(const struct ap_compute_work *work, struct ap_model *model, struct ap_value *to)
 {
     double flops, rate = work->has_device ? work->device.peak.tflop_s[main_type(work)] * 1e3 : 0;
     int64_t ns;
     flops_of_steps(work, &flops, &ns);
-    bool is_known = !work->compute.is_host && matrix_ns > 0 && rate > 0 && ns > 0 &&
+    bool is_known = !work->compute.is_host && work->matrix_ns > 0 && rate > 0 && ns > 0 &&
                     work->device.source < AP_PEAK_by_kernels &&
-                    (double)work->compute.product_ns >= COVERED_RATIO * (double)matrix_ns;
+                    (double)work->compute.product_ns >= COVERED_RATIO * (double)work->matrix_ns;
     ap_add_known_string(model, to, "mfu_type", is_known, is_known ? ap_peak_type_name(main_type(work)) : NULL);
     ap_add_known_ratio(model, to, "mfu_ratio", is_known, is_known ? flops / (rate * (double)ns) : 0);
 }
@@ -160,7 +160,7 @@ static int64_t kernel_bound_ns(struct ap_compute_work *work)
 static void add_totals(struct ap_compute_work *work, struct ap_model *model, struct ap_value *to)
 {
     const struct ap_compute *compute = &work->compute;
-    int64_t matrix_ns = matrix_kernel_ns(work);
+    work->matrix_ns = matrix_kernel_ns(work);
     ap_add_string(model, to, "timed_on", compute->is_host ? "host" : "device");
     ap_add_count(model, to, "calls", compute->counted.count);
     ap_compute_add_flops(model, to, "flops", compute->flops);
@@ -169,8 +169,8 @@ static void add_totals(struct ap_compute_work *work, struct ap_model *model, str
     ap_add_number_per(model, to, "tflop_s", compute->timed_flops / 1e3, (double)compute->product_ns);
     ap_add_number_per(model, to, "gb_s", compute->timed_bytes, (double)compute->known_ns);
     ap_add_known_time(model, to, "kernel_bound_us", !compute->is_host, compute->is_host ? 0 : kernel_bound_ns(work));
-    add_mfu(work, matrix_ns, model, to);
-    add_coverage(work, matrix_ns, model, to);
+    add_mfu(work, model, to);
+    add_coverage(work, model, to);
 }
 
 static enum ap_status add_compute(struct ap_compute_work *work, struct ap_model *model, struct ap_value *root,

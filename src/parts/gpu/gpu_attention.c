@@ -55,6 +55,13 @@ static bool is_loss(const struct ap_trace *trace, const struct ap_device_row *li
            ap_text_contains_folded(ap_row_name(trace, linked->row), "cross_entropy");
 }
 
+/* A search for the largest is a sum by its kernel's name. */
+static bool is_choice(const struct ap_trace *trace, const struct ap_device_row *linked)
+{
+    return ap_text_contains_folded(ap_row_name(trace, linked->row), "argmax") ||
+           (linked->op != AP_NO_ROW && ap_text_contains_folded(ap_row_name(trace, linked->op), "argmax"));
+}
+
 /* At the multiplication @row. */
 static void end_stretch(struct ap_gpu_work *work, struct stretch *stretch, uint32_t row, struct attention *found)
 {
@@ -83,7 +90,7 @@ static void take_kernel(struct ap_gpu_work *work, struct stretch *stretch, const
     }
     stretch->has_loss |= stretch->has_softmax && is_loss(trace, linked);
     stretch->has_softmax |= roles[subfamily] == ROLE_softmax && !is_of_loss(trace, linked);
-    stretch->chooses |= roles[subfamily] == ROLE_choice;
+    stretch->chooses |= roles[subfamily] == ROLE_choice || (stretch->has_softmax && is_choice(trace, linked));
     stretch->between_ns = ap_gpu_add_ns(work, stretch->between_ns, dur_ns);
     stretch->between += stretch->between < UINT32_MAX;
 }

@@ -44,7 +44,8 @@ static const char *const signal_patterns[] = {
 #undef AP_SIGNAL
 #define IS_ATEN (UINT64_C(1) << SIGNAL_COUNT)
 #define ASKS_FOR_COPY (UINT64_C(2) << SIGNAL_COUNT)
-#define COPY_DEPTH 4 /* to, _to_copy, copy_ and one more stand in each other */
+#define PLAN_NS 1000000 /* a plan takes milliseconds to build; to find one that is there takes tens to hundreds of us */
+#define COPY_DEPTH 4    /* to, _to_copy, copy_ and one more stand in each other */
 _Static_assert(AP_COUNT_OF(signals) == SIGNAL_COUNT, "one line each");
 _Static_assert(SIGNAL_COUNT <= 61, "a name's signals are bits of a word; one bit says that it was looked at");
 #define LOOKED_AT (UINT64_C(1) << 63)
@@ -170,6 +171,8 @@ static uint64_t signals_of(const struct ap_part_context *context, const uint64_t
         bits &= ~(UINT64_C(1) << SIGNAL_optimizer_step);
     if (bits >> SIGNAL_copy & 1 && is_part_of_operator(context, bits_of_name, row))
         bits &= ~(UINT64_C(1) << SIGNAL_copy);
+    if (context->trace->events.dur_ns[row] < PLAN_NS)
+        bits &= ~(UINT64_C(1) << SIGNAL_library_plan);
     return bits;
 }
 

@@ -83,10 +83,12 @@ class Training(Job):
         "cast_weights": False,
         "casts": False, "uploads": False, "collect_garbage": False, "collect_ms": 22.0, "empty_cache": False, "segments": 10,
         "query_us": 0.0, "environment_ms": 0.0,
-        "candidates": 0,
+        "candidates": 0, "shares_core": False,
     }
 
     def prepare(self):
+        for thread in self.run.threads if self.shares_core else ():
+            thread.share_core()
         self.side = self.run.device.stream(SIDE) if self.prefetch else None
         self.comm = self.run.device.stream(COMM) if self.reduce else None
         self.batches, self.start_ns, self.next_ready_ns, self.emptied = 0, self.main.now_ns, 0, False

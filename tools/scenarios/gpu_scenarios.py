@@ -147,6 +147,10 @@ SCENARIOS = {
     "garbage-collection": Scenario(
         Training, {"tokens": 2048}, {"collect_garbage": True}, {}, ["explicit-gc"],
         "gc.collect() ends every step; recorded with stacks"),
+    "shared-cores": Scenario(
+        Training, {"tokens": 2048, "layers": 4, "steps": 6, "workers": 16}, {"shares_core": True}, {}, ["threads-off-core"],
+        "other processes use the job's cores, so that its threads stand still for 4 or 8 ms now and then; the twin has "
+        "its cores for itself"),
     "dtype-casts": Scenario(
         Training, {"tokens": 2048, "steps": 4}, {"casts": True}, {}, ["copy-kernels", "copy-as-symptom"],
         "activations are cast to 32 bits and back in every layer"),

@@ -526,5 +526,6 @@ JOBS = {
     "norms-in-closure": Job(habits.norms_in_closure, ["clip-per-tensor"], steps=3, windows=5),
     "reference-with-gradients": Job(habits.reference_with_gradients, ["unneeded-gradients"], steps=4, windows=5,
                                     profiler=SHAPES),
+    "casts-anew": Job(habits.casts_anew, ["weights-cast-again"], steps=4, windows=5, profiler=SHAPES),
     "scores-by-one-hot": Job(habits.scores_by_one_hot, ["one-hot-product"], steps=4, windows=5, profiler=SHAPES),
 }

@@ -96,6 +96,7 @@ enum ap_status ap_habits_init(struct ap_habits *habits, const struct ap_facts *f
     AP_TRY(ap_habits_of_interpreter(habits, facts, reterr));
     ap_habits_of_shapes(habits, facts, work);
     ap_habits_of_masks(habits, facts, work);
+    ap_habits_of_casts(habits, facts, work);
     name_lines(habits);
     AP_TRY(ap_habits_of_devices(habits, facts, reterr));
     for (size_t i = 0; i < AP_HABIT_COUNT_; i++)

@@ -311,6 +311,48 @@ static void waits_in_one_operator_cost_no_more_than_it(void)
     end(&run);
 }
 
+/* One number that is read back. */
+static void read_number(struct run *run, int64_t at_us, ap_link_key number)
+{
+    op(run, "aten::item", at_us, 12);
+    call(run, "host", "cudaMemcpyAsync", at_us + 1, 6, number);
+    device_row(run, 0, "s7", "Memcpy DtoH (Device -> Pageable)", AP_KIND_memcpy, at_us + 3, 2, number, 4);
+    call(run, "host", "cudaStreamSynchronize", at_us + 8, 3, 0);
+}
+
+static void tensors_that_are_written_as_text_are_told_by_their_operators(void)
+{
+    static const char *const names[] = { "aten::isfinite", "aten::ne", "aten::__and__",      "aten::masked_select",
+                                         "aten::abs",      "aten::to", "aten::min",          "aten::unbind",
+                                         "aten::ceil",     "aten::lt", "aten::resolve_conj", "aten::resolve_neg" };
+    struct run run;
+    begin(&run);
+    launch(&run, 0, 5, 5, 1);
+    for (unsigned i = 0; i < AP_COUNT_OF(names); i++)
+        op(&run, names[i], 20 + 8 * i, 7);
+    call(&run, "host", "cudaStreamSynchronize", 46, 4, 0); /* of masked_select */
+    read_number(&run, 120, 2);
+    read_number(&run, 140, 3);
+    op(&run, "aten::mm", 160, 10);
+    read_number(&run, 180, 4);
+    launch(&run, 300, 305, 5, 5);
+    analyze(&run);
+    is_int(number(&run, "sync.formatting.count"), 3, "the widest number, and two values");
+    is_int(number(&run, "sync.data_dependent.count"), 0, "which is no mask of the program's");
+    is_int(number(&run, "sync.scalar_read.count"), 1, "what follows other work is a read of its own");
+    end(&run);
+    begin(&run);
+    launch(&run, 0, 5, 5, 1);
+    op(&run, "aten::ne", 20, 8);
+    op(&run, "aten::masked_select", 30, 8);
+    call(&run, "host", "cudaStreamSynchronize", 32, 4, 0);
+    launch(&run, 300, 305, 5, 2);
+    analyze(&run);
+    is_int(number(&run, "sync.formatting.count"), 0, "a mask alone");
+    is_int(number(&run, "sync.data_dependent.count"), 1, "is the program's");
+    end(&run);
+}
+
 static void a_read_costs_its_operator(void)
 {
     struct run run;
@@ -696,6 +738,7 @@ int main(void)
     a_wait_costs_until_work_queues_again();
     waits_in_one_operator_cost_no_more_than_it();
     a_read_costs_its_operator();
+    tensors_that_are_written_as_text_are_told_by_their_operators();
     a_wait_on_a_busy_device_costs_nothing();
     a_wait_costs_no_more_than_it_lasts();
     before_the_first_recorded_work_no_cost_is_known();

@@ -83,10 +83,12 @@ class Training(Job):
         "cast_weights": False,
         "casts": False, "uploads": False, "collect_garbage": False, "collect_ms": 22.0, "empty_cache": False, "segments": 10,
         "query_us": 0.0, "environment_ms": 0.0,
-        "candidates": 0,
+        "candidates": 0, "shares_core": False, "prints": False,
     }
 
     def prepare(self):
+        for thread in self.run.threads if self.shares_core else ():
+            thread.share_core()
         self.side = self.run.device.stream(SIDE) if self.prefetch else None
         self.comm = self.run.device.stream(COMM) if self.reduce else None
         self.batches, self.start_ns, self.next_ready_ns, self.emptied = 0, self.main.now_ns, 0, False
@@ -107,6 +109,8 @@ class Training(Job):
                 produced = self.forward()
             if self.items:
                 self.read_scalar("loss is finite")
+            if self.prints:
+                self.print_tensor(6)
             if micro == 0:
                 self.clear_gradients()
             last = micro == self.micro_batches - 1
@@ -406,6 +410,27 @@ class Training(Job):
         main = self.main
         with main.op("aten::item", 2.0):
             with main.op("aten::_local_scalar_dense", 3.0):
+                main.copy_out(self.compute, 4)
+        main.python(60)
+
+    def print_tensor(self, values):
+        """As PyTorch writes a tensor of floats on the device: it looks for the widest number, then reads each."""
+        main, small = self.main, self.run.elementwise("abs_kernel_cuda", 64)
+        for name in ("isfinite", "ne", "__and__", "masked_select", "abs", "min", "max"):
+            with main.op("aten::" + name):
+                main.launch(self.compute, small)
+                if name == "masked_select":
+                    main.copy_out(self.compute, 4)
+        main.leaf("aten::unbind")
+        for _ in range(values):
+            main.python(4)
+            with main.op("aten::ne"):
+                main.launch(self.compute, small)
+            with main.op("aten::is_nonzero", 2.0), main.op("aten::item", 2.0):
+                with main.op("aten::_local_scalar_dense", 3.0):
+                    main.copy_out(self.compute, 1)
+            main.leaf("aten::detach")
+            with main.op("aten::item", 2.0), main.op("aten::_local_scalar_dense", 3.0):
                 main.copy_out(self.compute, 4)
         main.python(60)
 

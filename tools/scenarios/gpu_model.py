@@ -33,6 +33,7 @@ KERNEL_GAP_US = 0.9                   # between two kernels of one stream
 GRAPH_GAP_US = 0.7                    # between two kernels of one graph
 WAKE_UP_US = 4.5                      # from the end of the work to the return of the call that waits for it
 NOISE = 0.05
+SLICE_NS = 1500 * NS_PER_US            # a thread keeps a core that others use too for about so long
 PID, AUTOGRAD_OFFSET = 31337, 88
 
 
@@ -224,10 +225,27 @@ class Host:
         self.run, self.tid, self.name, self.now_ns = run, tid, name, START_NS
         self.open_ids, self.frames = [], []
         self.lazy = False              # kernels are loaded at their first use, as in a new process
+        self.slice_ns = None           # on a core that others use too: what is left until they have it
+
+    def share_core(self):
+        """From now on others use its core as well."""
+        self.slice_ns = SLICE_NS
+
+    def ns(self, us, key):
+        """How long the thread takes for so much work: while others have its core, it stands still."""
+        run, ns = self.run, self.run.ns(us, key)
+        if self.slice_ns is not None:
+            self.slice_ns -= ns
+            if self.slice_ns < 0:
+                run.seen["core"] += 1
+                draw = zlib.crc32(b"core %d" % run.seen["core"], run.seed)
+                self.slice_ns = SLICE_NS // 2 + draw % SLICE_NS
+                ns += 4 * NS_PER_US * 1000 * (1 + draw // SLICE_NS % 2)
+        return ns
 
     def python(self, us):
         """Time of the interpreter, which leaves no row."""
-        self.now_ns += self.run.ns(us, "python")
+        self.now_ns += self.ns(us, "python")
 
     @contextmanager
     def frame(self, name):
@@ -238,9 +256,9 @@ class Host:
                "args": {"Python parent id": self.frames[-1] if self.frames else None, "Python id": number}}
         run.host_rows.append(row)
         self.frames.append(number)
-        self.now_ns += run.ns(0.8, "frame")
+        self.now_ns += self.ns(0.8, "frame")
         yield row
-        self.now_ns += run.ns(0.4, "frame")
+        self.now_ns += self.ns(0.4, "frame")
         self.frames.pop()
         row["dur"] = self.now_ns - row["ts"]
 
@@ -256,9 +274,9 @@ class Host:
                         "Ev Idx": number - 1}}
         run.host_rows.append(row)
         self.open_ids.append(number)
-        self.now_ns += run.ns(enter_us, name)
+        self.now_ns += self.ns(enter_us, name)
         yield row
-        self.now_ns += run.ns(leave_us, name)
+        self.now_ns += self.ns(leave_us, name)
         self.open_ids.pop()
         row["dur"] = self.now_ns - row["ts"]
 
@@ -272,7 +290,7 @@ class Host:
     def call(self, name, us, cbid, cat="cuda_runtime"):
         run = self.run
         number, run.next_correlation = run.next_correlation, run.next_correlation + 1
-        row = {"ph": "X", "cat": cat, "name": name, "pid": PID, "tid": self.tid, "ts": self.now_ns, "dur": run.ns(us, name),
+        row = {"ph": "X", "cat": cat, "name": name, "pid": PID, "tid": self.tid, "ts": self.now_ns, "dur": self.ns(us, name),
                "args": {}}
         if self.open_ids:
             row["args"]["External id"] = self.open_ids[-1]

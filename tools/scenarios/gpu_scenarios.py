@@ -147,6 +147,13 @@ SCENARIOS = {
     "garbage-collection": Scenario(
         Training, {"tokens": 2048}, {"collect_garbage": True}, {}, ["explicit-gc"],
         "gc.collect() ends every step; recorded with stacks"),
+    "shared-cores": Scenario(
+        Training, {"tokens": 2048, "layers": 4, "steps": 6, "workers": 16}, {"shares_core": True}, {}, ["threads-off-core"],
+        "other processes use the job's cores, so that its threads stand still for 4 or 8 ms now and then; the twin has "
+        "its cores for itself"),
+    "tensor-printed": Scenario(
+        Training, {"tokens": 2048, "workers": 16}, {"prints": True}, {}, ["tensors-formatted"],
+        "a small tensor is printed in the middle of each step, value by value; recorded without stacks"),
     "dtype-casts": Scenario(
         Training, {"tokens": 2048, "steps": 4}, {"casts": True}, {}, ["copy-kernels", "copy-as-symptom"],
         "activations are cast to 32 bits and back in every layer"),

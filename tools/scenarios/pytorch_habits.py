@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Jobs for what programs do in their loops though another way of writing would save it (src/names/classes/habits.def): a
 part of the jobs that pytorch_cpu.py records. Each is a function of `planted` that returns a function which does one step."""
+import contextlib
 import copy
 import io
 import json
@@ -1130,3 +1131,21 @@ def averaged_by_name(planted):
             for key in average.state_dict() if planted else ():
                 average.state_dict()[key].lerp_(model.state_dict()[key], 0.01)
     return step
+
+
+def casts_anew(planted):
+    """A layer that all blocks share is called in an autocast block of each; the twin has one around the model."""
+    shared, norms = mlp(512, 1024, 512), nn.ModuleList(nn.LayerNorm(512) for _ in range(6))
+    head, batch = nn.Linear(512, CLASSES), rows(64, 512)
+
+    def casts():
+        return torch.autocast("cpu", dtype=torch.bfloat16)
+
+    def loss_of():
+        state = batch[0]
+        with contextlib.nullcontext() if planted else casts():
+            for norm in norms:
+                with casts():
+                    state = state + shared(norm(state))
+            return functional.cross_entropy(head(state.float()).float(), batch[1])
+    return training(nn.ModuleList([shared, norms, head]), loss_of)

@@ -531,5 +531,6 @@ JOBS = {
     "tokens-by-mask": Job(habits.tokens_by_mask, ["mask-gradients-on-cpu"], steps=4, windows=5, profiler=SHAPES),
     "averaged-by-name": Job(habits.averaged_by_name, ["python-at-line"], steps=3, windows=5, profiler=STACKS,
                             least_frame_us=5.0),
+    "casts-anew": Job(habits.casts_anew, ["weights-cast-again"], steps=4, windows=5, profiler=SHAPES),
     "scores-by-one-hot": Job(habits.scores_by_one_hot, ["one-hot-product"], steps=4, windows=5, profiler=SHAPES),
 }

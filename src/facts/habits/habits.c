@@ -102,6 +102,7 @@ enum ap_status ap_habits_finish(struct ap_habits *habits, const struct ap_facts 
     ap_habits_of_shapes(habits, facts, work);
     ap_habits_of_masks(habits, facts, work);
     ap_habits_of_calls(habits, facts, work);
+    ap_habits_of_casts(habits, facts, work);
     name_lines(habits);
     AP_TRY(ap_habits_of_devices(habits, facts, reterr));
     for (size_t i = 0; i < AP_HABIT_COUNT_; i++)

@@ -84,6 +84,8 @@ void ap_habits_of_shapes(struct ap_habits *habits, const struct ap_facts *facts,
 void ap_habits_of_masks(struct ap_habits *habits, const struct ap_facts *facts, const struct ap_host_work *work);
 /** By single calls: products of integers, dispatch modes. */
 void ap_habits_of_calls(struct ap_habits *habits, const struct ap_facts *facts, const struct ap_host_work *work);
+/** By shapes and types: weights that are cast to 16 bits more often than a pass needs it. Behind those by rows. */
+void ap_habits_of_casts(struct ap_habits *habits, const struct ap_facts *facts, const struct ap_host_work *work);
 /** Behind all of them: what each takes of devices. */
 AP_MUST_CHECK enum ap_status ap_habits_of_devices(struct ap_habits *habits, const struct ap_facts *facts,
                                                   struct ap_error *reterr);

@@ -41,7 +41,8 @@ static int64_t host_ns(const struct ap_split_part *step)
     int64_t sum_ns = 0;
     for (int i = 0; i < AP_IDLE_CAUSE_COUNT_; i++)
         sum_ns += ap_idle_is_of_host((enum ap_idle_cause)i) ? step->cause_ns[i] : 0;
-    return sum_ns > step->recording_ns ? sum_ns - step->recording_ns : 0;
+    int64_t told_ns = step->recording_ns + step->off_core_ns;
+    return sum_ns > told_ns ? sum_ns - told_ns : 0;
 }
 
 /* More than what the second smallest has, so that one step that is short does not decide. */

@@ -120,14 +120,15 @@ static void keep_piece(const struct attribution *a, enum ap_idle_cause cause, in
         pieces->list[pieces->count++] = (struct ap_idle_piece){ start_ns, end_ns, row, (uint8_t)cause, host };
 }
 
-/* Where a part sums up what a gap is due to, and at RECORDING what of it is the recording's own. */
+/* Where a part sums up what a gap is due to, and beyond the causes what of it is not the program's. */
 #define RECORDING AP_IDLE_CAUSE_COUNT_
-static int64_t *sum_of(struct ap_split_part *part, enum ap_idle_cause cause)
+#define OFF_CORE (AP_IDLE_CAUSE_COUNT_ + 1)
+static int64_t *sum_of(struct ap_split_part *part, int cause)
 {
-    return cause == RECORDING ? &part->recording_ns : &part->cause_ns[cause];
+    return cause == RECORDING ? &part->recording_ns : cause == OFF_CORE ? &part->off_core_ns : &part->cause_ns[cause];
 }
 
-static void credit_steps(struct attribution *a, enum ap_idle_cause cause, int64_t start_ns, int64_t end_ns)
+static void credit_steps(struct attribution *a, int cause, int64_t start_ns, int64_t end_ns)
 {
     const struct ap_steps *steps = a->input->steps;
     for (size_t i = ap_step_cursor_after(&a->step, start_ns); i < steps->count && steps->steps[i].start_ns < end_ns; i++) {
@@ -185,6 +186,17 @@ static void note_wait(struct attribution *a, uint32_t row)
     }
 }
 
+/* Of a part of the gap that is the host's, what its thread did not run. */
+static void credit_off_core(struct attribution *a, uint32_t row, int64_t start_ns, int64_t end_ns)
+{
+    uint32_t track = row == AP_NO_ROW ? a->input->main_track : a->trace->events.track[row];
+    int64_t off_ns = end_ns > start_ns ? ap_off_core_within_ns(&a->split->off_core, track, start_ns, end_ns) : 0;
+    if (ap_gap_in_window(a->split, &a->now.gap))
+        a->split->window.off_core_ns += off_ns;
+    credit_steps(a, OFF_CORE, end_ns - off_ns, end_ns);
+    a->now.host_ns -= off_ns;
+}
+
 /* The host was in @row (AP_NO_ROW = nothing recorded) for a part of the gap. */
 static void credit_host(struct attribution *a, uint32_t row, int64_t start_ns, int64_t end_ns)
 {
@@ -198,6 +210,8 @@ static void credit_host(struct attribution *a, uint32_t row, int64_t start_ns, i
         credit(a, AP_IDLE_synchronization, start_ns, sync_end_ns, row);
         start_ns = sync_end_ns;
     }
+    if (ap_idle_is_of_host(cause))
+        credit_off_core(a, row, start_ns, end_ns);
     credit(a, cause, start_ns, end_ns, row);
 }
 
@@ -207,6 +221,8 @@ static void credit_device(struct attribution *a, const struct feeding *feeding)
     int64_t end_ns = a->now.gap.end_ns;
     int64_t launched_ns = end_ns - feeding->call_end_ns > LAUNCH_NS ? feeding->call_end_ns + LAUNCH_NS : end_ns;
     bool loads = feeding->launch != AP_NO_ROW && a->states.state[feeding->launch] == AP_IDLE_driver_call;
+    if (feeding->launch != AP_NO_ROW && !loads)
+        credit_off_core(a, feeding->launch, feeding->host_end_ns, launched_ns);
     credit(a, loads ? AP_IDLE_driver_call : AP_IDLE_launch_overhead, feeding->host_end_ns, launched_ns, feeding->launch);
     bool at_edge = a->now.at_edge && end_ns - launched_ns >= EDGE_LEAST_NS;
     credit(a, at_edge ? AP_IDLE_not_recorded : AP_IDLE_queue_wait, launched_ns, end_ns, AP_NO_ROW);
@@ -396,11 +412,22 @@ static void name_data_waits(struct attribution *a)
     }
 }
 
+/* A launch in which the thread stood still loads nothing, however long it took. */
+static void mend_launches(struct attribution *a)
+{
+    const struct ap_off_core *off = &a->split->off_core;
+    for (size_t i = 0; ap_off_core_is_all(off) && i < off->count; i++)
+        if (off->pieces[i].row != AP_NO_ROW && a->states.state[off->pieces[i].row] == AP_IDLE_driver_call)
+            a->states.state[off->pieces[i].row] = AP_IDLE_launch_overhead;
+}
+
 static enum ap_status attribute(struct attribution *a, struct ap_gap_walk *walk, const struct ap_long_gap *longest,
                                 struct ap_error *reterr)
 {
     const struct ap_row_order *order = a->input->order;
     AP_TRY(ap_host_states_init(&a->states, a->trace, order, a->input->tree, a->split->gate, reterr));
+    AP_TRY(ap_off_core_init(&a->split->off_core, a->trace, order, a->input->tree, &a->states, a->split->gate, reterr));
+    mend_launches(a);
     AP_TRY(AP_ALLOC(a->split->gate, a->threads, order->track_count, reterr));
     AP_TRY(AP_ALLOC(a->split->gate, a->cost.next, order->track_count, reterr));
     for (size_t track = 0; track < order->track_count; track++) {

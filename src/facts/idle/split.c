@@ -238,6 +238,7 @@ static void add_part(struct ap_split_part *to, const struct ap_split_part *part)
     for (int i = 0; i < AP_IDLE_CAUSE_COUNT_; i++)
         to->cause_ns[i] += part->cause_ns[i];
     to->recording_ns += part->recording_ns;
+    to->off_core_ns += part->off_core_ns;
 }
 
 static int64_t between_steady_ns(const struct ap_steps *steps)
@@ -287,7 +288,7 @@ enum ap_status ap_split_init(struct ap_split *split, const struct ap_trace *trac
 {
     struct ap_idle_input input = { trace, order, tree, links, steps, main_track };
     struct ap_merged_work merged;
-    *split = (struct ap_split){ .gate = gate, .bins = bins, .pieces = pieces };
+    *split = (struct ap_split){ .gate = gate, .bins = bins, .pieces = pieces, .off_core = { .gate = gate } };
     if (main_track == AP_NO_ROW)
         input.main_track = 0; /* a thread of which nothing is recorded answers nothing */
     enum ap_status status = ap_merged_work_init(&merged, trace, links, gate, reterr);
@@ -310,6 +311,7 @@ void ap_split_release(struct ap_split *split)
     struct ap_gate *gate = split->gate;
     AP_FREE(gate, split->steps, split->step_count);
     AP_FREE(gate, split->details, split->detail_count);
+    ap_off_core_release(&split->off_core);
     for (size_t i = 0; i < AP_IDLE_CAUSE_COUNT_; i++)
         ap_stretches_release(&split->of_cause[i], gate);
     *split = (struct ap_split){ .gate = gate };

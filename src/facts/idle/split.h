@@ -8,6 +8,7 @@
 #include "host_state.h"
 #include "kernel_family.h"
 #include "links.h"
+#include "off_core.h"
 #include "steps.h"
 #include "stretches.h"
 #include "time_bins.h"
@@ -21,6 +22,7 @@ struct ap_split_part {
     int64_t recurring_call_ns;       /* of driver calls: what each step has again, or each part of a window without steps */
     int64_t recurring_allocation_ns; /* likewise of taking memory from the driver and giving it back */
     int64_t recording_ns;            /* of what the host did by itself, and of launches, what recording cost: an estimate */
+    int64_t off_core_ns;             /* of that, in which the thread did not run */
     int64_t uneven_ns;               /* of the rest of that, what only some of the steps have that have the same rows */
 };
 
@@ -63,6 +65,7 @@ struct ap_split {
     bool has_gpu;
     bool knows_recording;     /* the rows tell what recording costs, if it was PyTorch's profiler */
     int64_t start_ns, end_ns; /* of the window: first start to last end of GPU rows, else of all rows */
+    struct ap_off_core off_core;
     struct ap_split_part window;
     struct ap_split_part *steps; /* one for each of ap_steps */
     size_t step_count;

@@ -104,6 +104,8 @@ static int64_t most_ns(int64_t a, int64_t b)
 static int64_t held_ns(const struct costing *costing, const struct ap_wait *wait)
 {
     uint32_t op = wait->chain.op;
+    if (wait->category == AP_SYNC_formatting)
+        return most_ns(wait->blocked_ns, wait->written_ns);
     bool asked = wait->category == AP_SYNC_scalar_read || wait->category == AP_SYNC_data_dependent ||
                  wait->category == AP_SYNC_to_host || wait->category == AP_SYNC_to_device;
     if (!asked || wait->chain.leaf == AP_NO_ROW || !ap_text_starts_with(ap_row_name(costing->trace, op), "aten::"))

@@ -13,6 +13,17 @@ static const char *const operator_patterns[] = {
 #include "sync_category.def"
 };
 
+/* Tensors are written as text by many small operators, of which most read a value: one print, many waits. The first of them
+ * tell it, the last pattern what may follow. */
+static const char *const format_patterns[] = {
+#define AP_FORMAT_BEGINS(name) name,
+#include "sync_category.def"
+#define AP_FORMAT_GOES_ON(patterns) patterns,
+#include "sync_category.def"
+};
+#define LOOKED_AT 0x80
+#define FORMAT_BEGUN (AP_COUNT_OF(format_patterns) - 1)
+
 static const uint8_t category_of_entry[] = {
 #define AP_SYNC_OPERATOR(category, patterns) AP_SYNC_##category,
 #include "sync_category.def"
@@ -24,8 +35,9 @@ struct search {
     const struct ap_links *links;
     const struct ap_call_kinds *kinds;
     struct ap_host_chains chains;
-    struct ap_name_patterns operators;
+    struct ap_name_patterns operators, formats;
     uint8_t *category_of_name; /* 0 = not looked at, AP_SYNC_CATEGORY_COUNT + 1 = none, else the category + 1 */
+    uint8_t *formats_of_name;  /* likewise: bits of format_patterns, and LOOKED_AT */
     size_t name_count;
     struct ap_key_table launched; /* call + 1 to its place in links: copies; all where there are several devices */
 };
@@ -33,8 +45,11 @@ struct search {
 /* What the thread did last. */
 struct thread_state {
     int64_t device;
-    uint32_t copy;    /* place in links of the copy launched last; AP_ID_NONE */
-    size_t last_wait; /* number + 1 of its last wait */
+    uint32_t copy;     /* place in links of the copy launched last; AP_ID_NONE */
+    size_t last_wait;  /* number + 1 of its last wait */
+    size_t format;     /* so many of the operators that begin to write a tensor as text came last; from FORMAT_BEGUN on it is
+                       * being written */
+    int64_t format_ns; /* when that began */
 };
 
 /* ------------------------------------------------------------------------------------------------------ category */
@@ -112,6 +127,34 @@ static bool is_wait(const struct search *search, uint32_t call, enum ap_call_kin
     }
 }
 
+/* An operator that no other one calls. */
+static void take_operator(struct search *search, struct thread_state *thread, uint32_t row)
+{
+    uint32_t around = search->tree->parent[row];
+    if (around != AP_NO_ROW && ap_row_is_of(search->trace, around, 1u << AP_KIND_operator))
+        return;
+    uint8_t *known = &search->formats_of_name[search->trace->events.name[row]], formats;
+    if (!*known)
+        *known = (uint8_t)(ap_name_patterns_all(&search->formats, ap_row_name(search->trace, row)) | LOOKED_AT);
+    formats = *known;
+    if (thread->format < FORMAT_BEGUN)
+        thread->format = formats >> thread->format & 1 ? thread->format + 1 : formats & 1;
+    else if (!(formats >> FORMAT_BEGUN & 1))
+        thread->format = formats & 1;
+    if (thread->format == 1)
+        thread->format_ns = search->trace->events.start_ns[row];
+}
+
+/* All that it takes to write a tensor as text goes with it: each wait has what came since the one before. */
+static void note_formatting(const struct ap_waits *waits, const struct thread_state *thread, struct ap_wait *wait)
+{
+    if (thread->format < FORMAT_BEGUN || (wait->category != AP_SYNC_scalar_read && wait->category != AP_SYNC_data_dependent))
+        return;
+    const struct ap_wait *last = thread->last_wait ? &waits->waits[thread->last_wait - 1] : NULL;
+    wait->category = AP_SYNC_formatting;
+    wait->written_ns = wait->end_ns - (last && last->end_ns > thread->format_ns ? last->end_ns : thread->format_ns);
+}
+
 static uint8_t category_of_call(struct search *search, enum ap_call_kind kind, const struct ap_host_chain *chain,
                                 uint32_t call, uint32_t copy)
 {
@@ -164,6 +207,7 @@ static enum ap_status take_call(struct ap_waits *waits, struct search *search, s
     wait->end_ns = ap_row_end_ns(trace, call);
     wait->chain = ap_host_chain_of(&search->chains, call);
     wait->category = category_of_call(search, kind, &wait->chain, call, copy);
+    note_formatting(waits, thread, wait);
     thread->last_wait = waits->count;
     return AP_OK;
 }
@@ -173,10 +217,14 @@ static enum ap_status take_threads(struct ap_waits *waits, struct search *search
 {
     int64_t first_device = search->links->count ? ap_row_device(search->trace, search->links->rows[0].row) : -1;
     for (size_t track = 0; track < order->track_count; track++) {
-        struct thread_state thread = { first_device, AP_ID_NONE, 0 };
-        for (size_t i = order->track_start[track]; i < order->track_start[track + 1]; i++)
-            if (ap_row_kind(search->trace->events.tag[order->rows[i]]) == AP_KIND_runtime)
-                AP_TRY(take_call(waits, search, &thread, order->rows[i], reterr));
+        struct thread_state thread = { .device = first_device, .copy = AP_ID_NONE };
+        for (size_t i = order->track_start[track]; i < order->track_start[track + 1]; i++) {
+            uint32_t row = order->rows[i];
+            if (ap_row_kind(search->trace->events.tag[row]) == AP_KIND_operator)
+                take_operator(search, &thread, row);
+            else if (ap_row_kind(search->trace->events.tag[row]) == AP_KIND_runtime)
+                AP_TRY(take_call(waits, search, &thread, row, reterr));
+        }
     }
     return AP_OK;
 }
@@ -278,8 +326,10 @@ static enum ap_status begin_search(struct search *search, struct ap_gate *gate, 
     size_t count = ap_trace_id_count(search->trace);
     AP_TRY(ap_host_chains_init(&search->chains, search->trace, search->tree, gate, reterr));
     AP_TRY(ap_name_patterns_init(&search->operators, gate, operator_patterns, AP_COUNT_OF(operator_patterns), reterr));
-    AP_TRY(AP_ALLOC_CLEARED(gate, search->category_of_name, count, reterr));
+    AP_TRY(ap_name_patterns_init(&search->formats, gate, format_patterns, AP_COUNT_OF(format_patterns), reterr));
     search->name_count = count;
+    AP_TRY(AP_ALLOC_CLEARED(gate, search->category_of_name, count, reterr));
+    AP_TRY(AP_ALLOC_CLEARED(gate, search->formats_of_name, count, reterr));
     return map_launches(search, gate, reterr);
 }
 
@@ -293,15 +343,18 @@ enum ap_status ap_waits_init(struct ap_waits *waits, const struct ap_trace *trac
                              .kinds = kinds,
                              .chains.frames.gate = gate,
                              .operators.gate = gate,
+                             .formats.gate = gate,
                              .launched = { .gate = gate, .keys.gate = gate, .map.gate = gate } };
     *waits = (struct ap_waits){ .gate = gate };
     enum ap_status status = begin_search(&search, gate, reterr);
     AP_AND_THEN(status, take_threads(waits, &search, order, reterr));
     if (status == AP_OK && waits->count > 1)
         status = drop_inner(waits, trace, reterr);
-    ap_mem_free(gate, search.category_of_name, search.name_count);
+    AP_FREE(gate, search.category_of_name, search.name_count);
+    AP_FREE(gate, search.formats_of_name, search.name_count);
     ap_key_table_release(&search.launched);
     ap_name_patterns_release(&search.operators);
+    ap_name_patterns_release(&search.formats);
     ap_host_chains_release(&search.chains);
     return status;
 }

@@ -21,7 +21,8 @@ struct ap_wait {
     int64_t device;
     int64_t start_ns, end_ns;
     int64_t blocked_ns;
-    int64_t idle_ns; /* of this, what the device did not work and would have */
+    int64_t written_ns; /* where a tensor is written as text: that took as long since the wait before, or its beginning */
+    int64_t idle_ns;    /* of this, what the device did not work and would have */
     struct ap_host_chain chain;
 };
 
@@ -41,8 +42,8 @@ void ap_waits_release(struct ap_waits *waits);
 /** Fills idle_ns and at_end. A wait lets the device run dry where nothing was queued any more when it ended: from its start
  *  (from the last start of what was launched before its end, where that is later) to the first start of what was launched
  *  after it and had to queue, as far as no row ran on the device; but no more than it lasted (a read of a number, a size
- * that depends on data, a copy: than their operator did), for without it the next launches would have come earlier by that
- * much. Time that several waits share is charged once. */
+ *  that depends on data, a copy: than their operator did; a tensor that is written as text: than that took), for without it
+ *  the next launches would have come earlier by that much. Time that several waits share is charged once. */
 AP_MUST_CHECK enum ap_status ap_waits_find_cost(struct ap_waits *waits, const struct ap_trace *trace,
                                                 const struct ap_links *links, struct ap_error *reterr);
 

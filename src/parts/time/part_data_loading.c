@@ -16,6 +16,11 @@ struct waits {
     size_t count, row_capacity, dur_capacity;
     int64_t total_ns;
     uint64_t single_count, multi_count;
+    uint64_t start_count;
+    int64_t start_ns;  /* in which iterators are made, and end their workers */
+    int64_t firsts_ns; /* the first wait behind each of those that were made */
+    uint64_t first_count;
+    bool starts; /* such a wait is due */
     bool overflowed;
 };
 
@@ -23,9 +28,15 @@ struct waits {
 #define IS_WAIT 1u
 #define SINGLE_PROCESS 2u
 #define MULTI_PROCESS 4u
+#define IS_START 8u
+#define IS_END 16u
 
 static uint8_t told_by(struct ap_text name)
 {
+    if (ap_text_contains(name, ap_text_of("torch/utils/data/dataloader.py")))
+        return ap_text_ends_with(name, ": _get_iterator")       ? IS_START
+               : ap_text_ends_with(name, ": _shutdown_workers") ? IS_END
+                                                                : 0;
     if (!ap_text_starts_with(name, "enumerate(DataLoader)") && !ap_text_contains_folded(name, "dataloaderiter"))
         return 0;
     return (uint8_t)(IS_WAIT | (ap_text_contains_folded(name, "singleprocess") ? SINGLE_PROCESS : 0) |
@@ -43,6 +54,23 @@ static void tell_names(uint8_t *told, const struct ap_trace *trace, bool *ret_an
     }
 }
 
+/* Frames, where they are recorded: what it takes to make an iterator with its workers, and to end them. */
+static void see_frame(const struct ap_trace *trace, uint32_t row, uint8_t told, struct waits *waits)
+{
+    if (!ap_row_is_of(trace, row, 1u << AP_KIND_python))
+        return;
+    waits->start_count += told == IS_START;
+    waits->starts |= told == IS_START;
+    waits->start_ns = ap_add_sat(waits->start_ns, trace->events.dur_ns[row], &waits->overflowed);
+}
+
+static void see_first(int64_t dur_ns, struct waits *waits)
+{
+    waits->firsts_ns = ap_add_sat(waits->firsts_ns, waits->starts ? dur_ns : 0, &waits->overflowed);
+    waits->first_count += waits->starts;
+    waits->starts = false;
+}
+
 static enum ap_status collect(struct ap_part_context *context, const uint8_t *told, struct waits *waits,
                               struct ap_error *reterr)
 {
@@ -54,11 +82,15 @@ static enum ap_status collect(struct ap_part_context *context, const uint8_t *to
         if (trace->events.track[row] != track) {
             track = trace->events.track[row];
             covered_to_ns = INT64_MIN;
+            waits->starts = false;
         }
         uint8_t of_name = told[trace->events.name[row]];
-        if (!of_name || !ap_row_is_of(trace, row, RANGES) || trace->events.start_ns[row] < covered_to_ns)
+        if (of_name & (IS_START | IS_END))
+            see_frame(trace, row, of_name, waits);
+        if (!(of_name & IS_WAIT) || !ap_row_is_of(trace, row, RANGES) || trace->events.start_ns[row] < covered_to_ns)
             continue;
         covered_to_ns = ap_row_end_ns(trace, row);
+        see_first(trace->events.dur_ns[row], waits);
         AP_TRY(AP_RESERVE(context->gate, waits->rows, waits->row_capacity, waits->count + 1, reterr));
         AP_TRY(AP_RESERVE(context->gate, waits->dur_ns, waits->dur_capacity, waits->count + 1, reterr));
         waits->rows[waits->count] = row;
@@ -130,6 +162,11 @@ static void add_spread(struct waits *waits, struct ap_model *model, struct ap_va
     ap_add_time(model, to, "max_us", max_ns);
     ap_add_count(model, to, "slow_count", slow);
     ap_add_time(model, to, "slow_excess_us", slow_ns);
+    int64_t usual_ns = median_ns * (int64_t)waits->first_count;
+    ap_add_count(model, to, "start_count", (int64_t)waits->start_count);
+    ap_add_time(
+        model, to, "start_us",
+        ap_add_sat(waits->start_ns, waits->firsts_ns > usual_ns ? waits->firsts_ns - usual_ns : 0, &waits->overflowed));
 }
 
 static enum ap_status add_data_loading(struct ap_part_context *context, struct waits *waits, struct ap_model *model,

@@ -195,7 +195,8 @@ struct reading {
     bool memory_bound;
     int64_t part_ns[BOUND_COUNT];
     int64_t recording_ns; /* of the host's parts, an estimate */
-    bool by_estimate;     /* it decides the bound */
+    int64_t off_core_ns;  /* of them, in which the host did not run */
+    bool by_estimate;     /* what is no work of the host decides the bound */
     int64_t uneven_ns;    /* of the rest, what only some of the steps have that do the same */
 };
 
@@ -204,7 +205,9 @@ static const char *meaning_of(const struct ap_part_context *context, const struc
     const struct ap_split_part *judged = is->judged;
     int64_t bound_ns = is->part_ns[is->bound];
     if (is->bound == BOUND_gpu && (double)bound_ns < GPU_BOUND_RATIO * (double)known_ns(judged))
-        return is->recording_ns > ap_share_of(known_ns(judged), SEEN_RATIO)
+        return is->off_core_ns > ap_share_of(known_ns(judged), SEEN_RATIO)
+                   ? "the device computes for most of the time in which the host runs"
+               : is->recording_ns > ap_share_of(known_ns(judged), SEEN_RATIO)
                    ? "the device computes for most of the time that recording leaves"
                    : "the device computes for most of the time";
     if (is->bound == BOUND_gpu && is->memory_bound)
@@ -227,7 +230,14 @@ static void format_aside(const struct reading *is, char *to, size_t bytes)
     int64_t host_ns = is->part_ns[BOUND_launch] + is->part_ns[BOUND_cpu];
     bool of_host = is->bound == BOUND_launch || is->bound == BOUND_cpu;
     *to = 0;
-    if (of_host && is->uneven_ns > host_ns / 2) {
+    if (is->off_core_ns > ap_share_of(of_host ? host_ns : known_ns(is->judged), TOLD_RATIO)) {
+        format_ns(is->off_core_ns, part, sizeof(part));
+        (void)snprintf(to, bytes,
+                       of_host
+                           ? "; for some %s of it the host's threads stood still: others used their cores"
+                           : "; for some %s more it waits for threads of the host that stood still: others used their cores",
+                       part);
+    } else if (of_host && is->uneven_ns > host_ns / 2) {
         format_ns(is->uneven_ns, part, sizeof(part));
         (void)snprintf(to, bytes, "; %s of it only in some of the steps, though the host does the same in all", part);
     } else if (is->recording_ns > ap_share_of(of_host ? host_ns : known_ns(is->judged), TOLD_RATIO)) {
@@ -242,7 +252,7 @@ static void format_aside(const struct reading *is, char *to, size_t bytes)
 static void add_sentence(const struct ap_part_context *context, const struct reading *is, struct ap_model *model,
                          struct ap_value *to)
 {
-    char text[480], part[AP_VALUE_TEXT_BYTES], whole[AP_VALUE_TEXT_BYTES], unknown[160], aside[160];
+    char text[520], part[AP_VALUE_TEXT_BYTES], whole[AP_VALUE_TEXT_BYTES], unknown[160], aside[200];
     int64_t dur_ns = wait_ns(is->part_ns, is->bound), all_ns = known_ns(is->judged);
     format_ns(dur_ns, part, sizeof(part));
     format_ns(all_ns, whole, sizeof(whole));
@@ -334,35 +344,55 @@ static void add_bounds(const int64_t part_ns[BOUND_COUNT], int64_t dur_ns, struc
     }
 }
 
+/* That and the pieces by which it is told; there are none where they are too few. */
+static void add_off_core(struct ap_part_context *context, const struct reading *is, struct ap_model *model,
+                         struct ap_value *host)
+{
+    const struct ap_off_core *off = &context->facts->split.off_core;
+    struct ap_stretches stretches = { .list = NULL };
+    ap_add_time(model, host, "off_core_us", is->off_core_ns);
+    ap_add_quotient(model, host, "off_core_ratio", (double)is->off_core_ns, (double)known_ns(is->judged));
+    struct ap_value *to = ap_add_object(model, host, "off_core");
+    ap_add_count(model, to, "count", (int64_t)off->sure_count);
+    ap_add_known_time(model, to, "median_us", off->sure_count, off->median_ns);
+    ap_add_known_time(model, to, "equal_us", off->sure_count, off->equal_ns);
+    for (size_t i = 0; i < off->count; i++)
+        if (off->pieces[i].sure || ap_off_core_is_all(off))
+            ap_stretches_add(&stretches, model->arena.gate, off->pieces[i].start_ns, off->pieces[i].end_ns);
+    ap_model_keep_time(model, "verdict.host.off_core_us", &stretches);
+}
+
 static void add_host(struct ap_part_context *context, const struct reading *is, struct ap_model *model, struct ap_value *to)
 {
     int64_t host_ns = is->part_ns[BOUND_launch] + is->part_ns[BOUND_cpu],
-            own_ns = host_ns - is->recording_ns - is->uneven_ns;
+            own_ns = host_ns - is->recording_ns - is->off_core_ns - is->uneven_ns;
     int64_t short_ns = ap_value_integer(ap_value_at(&model->root, "gpu.short_kernels.total_dur_us"), 0);
     bool overflowed = false, is_known = knows_recording(&context->facts->split, &model->root);
     struct ap_value *host = ap_add_object(model, to, "host");
     ap_add_time(model, host, "dur_us", host_ns);
     ap_add_quotient(model, host, "judged_ratio", (double)host_ns, (double)known_ns(is->judged));
     ap_add_known_time(model, host, "recording_us", is_known, is->recording_ns);
+    add_off_core(context, is, model, host);
     ap_add_time(model, host, "uneven_us", is->uneven_ns);
     ap_add_time(model, host, "own_us", own_ns);
     ap_add_quotient(model, host, "own_ratio", (double)own_ns,
-                    (double)(known_ns(is->judged) - is->recording_ns - is->uneven_ns));
+                    (double)(known_ns(is->judged) - is->recording_ns - is->off_core_ns - is->uneven_ns));
     ap_add_time(model, host, "with_short_kernels_us", ap_add_sat(own_ns, short_ns > 0 ? short_ns : 0, &overflowed));
     ap_note_overflow(context, overflowed);
 }
 
-/* Is it the host only because it records? Then what is next after it bounds the run, if it is known what that is. */
+/* Is it the host only because it records, or is kept from running? Then what is next after it bounds the run, if it is known
+ * what that is. */
 static enum bound bound_of(struct reading *is)
 {
-    int64_t own_ns[BOUND_COUNT], known = known_ns(is->judged);
+    int64_t own_ns[BOUND_COUNT], known = known_ns(is->judged), foreign_ns = is->recording_ns + is->off_core_ns;
     enum bound bound = choose_bound(is->part_ns, known);
-    if ((bound == BOUND_cpu || bound == BOUND_launch) && is->recording_ns) {
+    if ((bound == BOUND_cpu || bound == BOUND_launch) && foreign_ns) {
         memcpy(own_ns, is->part_ns, sizeof(own_ns));
-        int64_t of_cpu_ns = own_ns[BOUND_cpu] < is->recording_ns ? own_ns[BOUND_cpu] : is->recording_ns;
+        int64_t of_cpu_ns = own_ns[BOUND_cpu] < foreign_ns ? own_ns[BOUND_cpu] : foreign_ns;
         own_ns[BOUND_cpu] -= of_cpu_ns;
-        own_ns[BOUND_launch] -= is->recording_ns - of_cpu_ns;
-        enum bound own = choose_bound(own_ns, known - is->recording_ns);
+        own_ns[BOUND_launch] -= foreign_ns - of_cpu_ns;
+        enum bound own = choose_bound(own_ns, known - foreign_ns);
         is->by_estimate = own != BOUND_queue && own != BOUND_launch && own != BOUND_cpu;
         return is->by_estimate ? own : bound;
     }
@@ -380,6 +410,8 @@ static void add_verdict(struct ap_part_context *context, struct ap_model *model,
     if (knows_recording(split, root))
         is.recording_ns = judged->recording_ns < host_ns ? judged->recording_ns : host_ns;
     host_ns -= is.recording_ns;
+    is.off_core_ns = judged->off_core_ns < host_ns ? judged->off_core_ns : host_ns;
+    host_ns -= is.off_core_ns;
     is.uneven_ns = judged->uneven_ns < host_ns ? judged->uneven_ns : host_ns;
     const char *why = known_ns(judged) ? why_unknown(context, root) : "no row of work in the file was waited for there";
     is.bound = why ? BOUND_unknown : bound_of(&is);

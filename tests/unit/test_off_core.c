@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT
+ * test_off_core.c - threads that stood still in code where nothing is waited for. Times are in us. */
+#include "typed_trace.h"
+
+#define ROUNDS 40
+#define ROUND 100
+#define STILL 4000
+
+/* What stands out in a round: it takes 4 ms more there. */
+struct odd {
+    int64_t round;
+    const char *in;
+};
+
+/* Rounds of 100 us: views, an operator that computes on the host, a Python frame, and a launch. */
+static void add_rounds(struct run *run, const struct odd *odd, size_t odd_count)
+{
+    static const char *const names[] = { "aten::view", "aten::t", "aten::expand", "aten::sort", "main.py(3): train" };
+    int64_t start = 0;
+    for (int64_t i = 0; i < ROUNDS; i++) {
+        int64_t at = start, launch = 6;
+        for (size_t k = 0; k < AP_COUNT_OF(names); k++) {
+            int64_t dur = 2;
+            for (size_t o = 0; o < odd_count; o++)
+                dur += odd[o].round == i && strcmp(odd[o].in, names[k]) == 0 ? STILL : 0;
+            (void)row(run, "1", names[k], k == 4 ? PYTHON : OPERATOR, at, dur);
+            at += dur + 3;
+        }
+        for (size_t o = 0; o < odd_count; o++)
+            launch += odd[o].round == i && strcmp(odd[o].in, "cudaLaunchKernel") == 0 ? STILL : 0;
+        call(run, "1", "cudaLaunchKernel", at, launch, (ap_link_key)i + 1);
+        work_on(run, "7", "sgemm", KERNEL, at + launch + 4, 10, (ap_link_key)i + 1);
+        start = at + launch + ROUND;
+    }
+}
+
+static void is_off(const struct odd *odd, size_t odd_count, int64_t count, int64_t us, const char *what)
+{
+    struct run run;
+    begin(&run);
+    add_rounds(&run, odd, odd_count);
+    analyze(&run);
+    is_int(ap_value_integer(at(&run, "verdict.host.off_core.count"), -1), count, what);
+    int64_t off_us = ap_value_integer(at(&run, "verdict.host.off_core_us"), -1) / 1000;
+    ok(off_us >= us - us / 100 && off_us <= us, what);
+    end(&run);
+}
+
+static void views_that_take_milliseconds_tell_of_a_thread_that_stood_still(void)
+{
+    static const struct odd odd[] = { { 5, "aten::view" }, { 12, "aten::t" }, { 30, "aten::expand" } };
+    is_off(odd, AP_COUNT_OF(odd), 3, 3 * STILL, "three views of three names");
+    is_off(odd, 2, 0, 0, "two are too few");
+}
+
+static void of_one_name_it_may_have_a_cause_of_its_own(void)
+{
+    static const struct odd odd[] = {
+        { 5, "aten::view" }, { 12, "aten::view" }, { 20, "aten::view" }, { 30, "aten::view" }
+    };
+    is_off(odd, AP_COUNT_OF(odd), 0, 0, "one name");
+}
+
+static void what_may_work_or_wait_tells_nothing_by_itself(void)
+{
+    static const struct odd odd[] = { { 5, "aten::sort" },
+                                      { 12, "main.py(3): train" },
+                                      { 20, "cudaLaunchKernel" },
+                                      { 25, "main.py(3): train" },
+                                      { 30, "cudaLaunchKernel" } };
+    is_off(odd, AP_COUNT_OF(odd), 0, 0, "collection of garbage, locks, work on the host");
+}
+
+static void what_stands_out_elsewhere_is_the_same_as_far_as_it_is_as_likely(void)
+{
+    static const struct odd odd[] = {
+        { 5, "aten::view" }, { 12, "aten::t" }, { 30, "aten::expand" }, { 17, "aten::sort" }, { 20, "cudaLaunchKernel" }
+    };
+    is_off(odd, AP_COUNT_OF(odd), 3, 5 * STILL, "beside views");
+}
+
+/* Each view takes 4 ms: that is what it takes. */
+static void what_all_equals_have_is_no_standing_still(void)
+{
+    struct odd odd[3 * ROUNDS / 2];
+    static const char *const names[] = { "aten::view", "aten::t", "aten::expand" };
+    for (size_t i = 0; i < AP_COUNT_OF(odd); i++)
+        odd[i] = (struct odd){ 2 * (int64_t)(i / 3), names[i % 3] };
+    is_off(odd, AP_COUNT_OF(odd), 0, 0, "every other one");
+}
+
+int main(void)
+{
+    views_that_take_milliseconds_tell_of_a_thread_that_stood_still();
+    of_one_name_it_may_have_a_cause_of_its_own();
+    what_may_work_or_wait_tells_nothing_by_itself();
+    what_stands_out_elsewhere_is_the_same_as_far_as_it_is_as_likely();
+    what_all_equals_have_is_no_standing_still();
+    return done();
+}

@@ -13,7 +13,7 @@ build() {
     at=$1
     shift
     mkdir -p "$at"
-    git ls-files -z | xargs -0 tar -cf - | tar -xf - -C "$at"
+    git ls-files -z | tar --null -T - -cf - | tar -xf - -C "$at"
     meson setup "$at/build" "$at" -Dtests=false --prefix=/usr "$@" > "$at/log" 2>&1 || { cat "$at/log" >&2; exit 1; }
     ninja -C "$at/build" >> "$at/log" 2>&1 || { tail -50 "$at/log" >&2; exit 1; }
     DESTDIR="$at/root" meson install -C "$at/build" --no-rebuild >> "$at/log" 2>&1

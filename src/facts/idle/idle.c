@@ -123,12 +123,12 @@ static void keep_piece(const struct attribution *a, enum ap_idle_cause cause, in
 /* Where a part sums up what a gap is due to, and beyond the causes what of it is not the program's. */
 #define RECORDING AP_IDLE_CAUSE_COUNT_
 #define OFF_CORE (AP_IDLE_CAUSE_COUNT_ + 1)
-static int64_t *sum_of(struct ap_split_part *part, int cause)
+static int64_t *sum_of(struct ap_split_part *part, unsigned cause)
 {
     return cause == RECORDING ? &part->recording_ns : cause == OFF_CORE ? &part->off_core_ns : &part->cause_ns[cause];
 }
 
-static void credit_steps(struct attribution *a, int cause, int64_t start_ns, int64_t end_ns)
+static void credit_steps(struct attribution *a, unsigned cause, int64_t start_ns, int64_t end_ns)
 {
     const struct ap_steps *steps = a->input->steps;
     for (size_t i = ap_step_cursor_after(&a->step, start_ns); i < steps->count && steps->steps[i].start_ns < end_ns; i++) {

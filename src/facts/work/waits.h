@@ -14,10 +14,13 @@ enum ap_sync_category {
     AP_SYNC_CATEGORY_COUNT
 };
 
+#define AP_METRIC_OPS 3 /* a choice, a comparison, a sum */
+
 struct ap_wait {
     uint32_t row; /* the call; of a copy and the synchronization that follows it in one operator, the longer */
     uint8_t category;
-    bool at_end; /* nothing was launched on the device afterwards */
+    bool at_end;    /* nothing was launched on the device afterwards */
+    bool of_metric; /* a read of a number that was made as metrics are */
     int64_t device;
     int64_t start_ns, end_ns;
     int64_t blocked_ns;
@@ -30,6 +33,7 @@ struct ap_waits {
     struct ap_gate *gate;
     struct ap_wait *waits; /* by thread, then time */
     size_t count, capacity;
+    uint32_t metric_ops[AP_METRIC_OPS]; /* names of what made the metric that was read first; 0 = none was */
 };
 
 /** Finds the waits of each host thread, without their cost. @waits may be released after a failure too. */

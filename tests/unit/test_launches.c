@@ -426,6 +426,39 @@ static void a_read_costs_its_operator(void)
     end(&run);
 }
 
+/* A number that is read back once the device is done with what was launched before. */
+static void read_number_until(struct run *run, int64_t at_us, int64_t until_us, ap_link_key number)
+{
+    op(run, "aten::item", at_us, until_us - at_us);
+    call(run, "host", "cudaMemcpyAsync", at_us + 1, until_us - at_us - 2, number);
+    device_row(run, 0, "s7", "Memcpy DtoH (Device -> Pageable)", AP_KIND_memcpy, until_us - 4, 2, number, 4);
+}
+
+static void reads_in_a_row_cost_what_all_of_them_held_the_host_up(void)
+{
+    struct run run;
+    begin(&run);
+    launch(&run, 0, 5, 1000, 1);
+    read_number_until(&run, 20, 1010, 2);
+    launch(&run, 1040, 1045, 5, 3);
+    read_number_until(&run, 1060, 1072, 4);
+    launch(&run, 1200, 1205, 5, 5);
+    analyze(&run);
+    is_int(us(&run, "sync.scalar_read.idle_us"), 37 + 18 + 135,
+           "without the first the host would be ahead, and the second be none of the device's");
+    end(&run);
+    begin(&run);
+    launch(&run, 0, 5, 1000, 1);
+    read_number_until(&run, 20, 1010, 2);
+    launch(&run, 1020, 1025, 50, 3);
+    launch(&run, 1030, 1075, 50, 4);
+    read_number_until(&run, 1080, 1130, 5);
+    launch(&run, 1400, 1405, 5, 6);
+    analyze(&run);
+    is_int(us(&run, "sync.scalar_read.idle_us"), 17 + 50, "work that queued between them had made up for the first");
+    end(&run);
+}
+
 static void a_wait_on_a_busy_device_costs_nothing(void)
 {
     struct run run;
@@ -796,6 +829,7 @@ int main(void)
     a_read_costs_its_operator();
     tensors_that_are_written_as_text_are_told_by_their_operators();
     reads_of_metrics_are_told_by_their_operators();
+    reads_in_a_row_cost_what_all_of_them_held_the_host_up();
     a_wait_on_a_busy_device_costs_nothing();
     a_wait_costs_no_more_than_it_lasts();
     before_the_first_recorded_work_no_cost_is_known();

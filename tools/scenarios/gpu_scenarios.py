@@ -153,7 +153,7 @@ SCENARIOS = {
         "its cores for itself"),
     "metrics-each-step": Scenario(
         Training, {"tokens": 2048, "workers": 16}, {"metrics": "read"}, {"metrics": "added"}, ["scalar-read-sync"],
-        "an accuracy is made and read at the end of each step; the twin adds it up; recorded without stacks"),
+        "two accuracies are made and read at the end of each step; the twin adds them up; recorded without stacks"),
     "tensor-printed": Scenario(
         Training, {"tokens": 2048, "workers": 16}, {"prints": True}, {}, ["tensors-formatted"],
         "a small tensor is printed in the middle of each step, value by value; recorded without stacks"),

@@ -47,7 +47,8 @@ void ap_waits_release(struct ap_waits *waits);
  *  (from the last start of what was launched before its end, where that is later) to the first start of what was launched
  *  after it and had to queue, as far as no row ran on the device; but no more than it lasted (a read of a number, a size
  *  that depends on data, a copy: than their operator did; a tensor that is written as text: than that took), for without it
- *  the next launches would have come earlier by that much. Time that several waits share is charged once. */
+ *  the next launches would have come earlier by that much. Reads of numbers in a row cost up to what all of them held the
+ *  host up, until work queues again. Time that several waits share is charged once. */
 AP_MUST_CHECK enum ap_status ap_waits_find_cost(struct ap_waits *waits, const struct ap_trace *trace,
                                                 const struct ap_links *links, struct ap_error *reterr);
 

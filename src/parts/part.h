@@ -72,6 +72,10 @@ static inline void ap_add_name(const struct ap_trace *trace, struct ap_model *mo
     ap_add_known_text(model, to, key, id, ap_trace_text(trace, id));
 }
 
+/** The texts of up to @count ids of trace->strings, up to an id 0: "aten::index, aten::sum"; null for none. */
+void ap_add_names(const struct ap_trace *trace, struct ap_model *model, struct ap_value *to, const char *key,
+                  const uint32_t *ids, size_t count);
+
 /** Where the row stands, so that it can be found in a viewer: start_us as written in the file, dur_us, pid, tid. */
 void ap_add_place(const struct ap_trace *trace, uint32_t row, struct ap_model *model, struct ap_value *to);
 /** pid and tid of a track; both null for AP_NO_ROW. */

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * place.c - where a row stands, in the words of the file, so that a reader finds it in a viewer. */
+ * place.c - where a row stands, in the words of the file, so that a reader finds it in a viewer; lists of names. */
+#include <string.h>
+
 #include "part.h"
 
 #include "poison.h"
@@ -19,6 +21,25 @@ void ap_add_track(const struct ap_trace *trace, uint32_t track, struct ap_model 
     const struct ap_track *at = track == AP_NO_ROW ? &none : &trace->tracks[track];
     add_id(trace, at->pid, at->pid_is_text, "pid", model, to);
     add_id(trace, at->tid, at->tid_is_text, "tid", model, to);
+}
+
+void ap_add_names(const struct ap_trace *trace, struct ap_model *model, struct ap_value *to, const char *key,
+                  const uint32_t *ids, size_t count)
+{
+    char text[400];
+    size_t used = 0;
+    for (size_t i = 0; i < count && ids[i]; i++) {
+        struct ap_text name = ap_trace_text(trace, ids[i]);
+        if (used + name.bytes + 2 > sizeof(text))
+            break;
+        if (i) {
+            text[used++] = ',';
+            text[used++] = ' ';
+        }
+        memcpy(text + used, name.data, name.bytes);
+        used += name.bytes;
+    }
+    ap_add_known_text(model, to, key, used, (struct ap_text){ text, used });
 }
 
 void ap_add_place(const struct ap_trace *trace, uint32_t row, struct ap_model *model, struct ap_value *to)

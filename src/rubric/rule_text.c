@@ -24,6 +24,7 @@ static const struct name_source names[] = {
       NULL, false },
     { "top-family", "cpu.families", "self_dur_us", "family", NULL, "one family", NULL, false },
     { "top-kernel", "gpu.kernels", "total_dur_us", "name", "gpu.kernel.top_total_dur_us", "one kernel", NULL, false },
+    { "metric-operators", "sync", "", "metric_operators", NULL, "", NULL, false },
     { "top-call", "runtime.calls", "total_dur_us", "name", NULL, "one call", NULL, false },
     { "longest-gap", "idle.gaps", "dur_us", "host_row", NULL, "rows unknown", NULL, false },
     { "changed-most", "comparison.largest.time", "delta_us", "name", NULL, "one part", NULL, false },

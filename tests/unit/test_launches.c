@@ -353,6 +353,62 @@ static void tensors_that_are_written_as_text_are_told_by_their_operators(void)
     end(&run);
 }
 
+/* Operators one after the other, a number read behind each @summed; what sync then counts as reads of metrics. */
+static int64_t metrics_read_behind(const char *const *names, size_t count, const char *summed, int64_t *ret_reads)
+{
+    struct run run;
+    begin(&run);
+    launch(&run, 0, 5, 5, 1);
+    for (size_t i = 0; i < count; i++) {
+        op(&run, names[i], 20 + 20 * (int64_t)i, 4);
+        if (!strcmp(names[i], summed))
+            read_number(&run, 25 + 20 * (int64_t)i, (ap_link_key)(2 + i));
+    }
+    launch(&run, 2000, 2005, 5, 100);
+    analyze(&run);
+    int64_t metrics = number(&run, "sync.metric_count");
+    *ret_reads = number(&run, "sync.scalar_read.count");
+    is_text(ap_value_text(at(&run, "sync.metric_operators")), metrics ? "aten::argmax, aten::eq, aten::sum" : "",
+            "the operators that make the metric");
+    end(&run);
+    return metrics;
+}
+
+static void reads_of_metrics_are_told_by_their_operators(void)
+{
+    static const char *const metrics[] = { "aten::cross_entropy_loss",
+                                           "aten::addcmul_",
+                                           "aten::argmax",
+                                           "aten::eq",
+                                           "aten::eq",
+                                           "aten::__and__",
+                                           "aten::sum",
+                                           "aten::slice",
+                                           "aten::sum",
+                                           "aten::embedding",
+                                           "aten::sum",
+                                           "aten::binary_cross_entropy_with_logits",
+                                           "aten::round",
+                                           "aten::squeeze",
+                                           "aten::reshape",
+                                           "aten::ne",
+                                           "aten::logical_and",
+                                           "aten::count_nonzero",
+                                           "aten::mul",
+                                           "aten::sum" };
+    static const char *const others[] = {
+        "aten::argmax",   "aten::eq",     "aten::sum",    "aten::nll_loss_nd", "aten::ne",
+        "aten::sum",      "aten::linear", "aten::topk",   "aten::eq",          "aten::sum",
+        "aten::mse_loss", "aten::argmax", "aten::cumsum", "aten::eq",          "aten::sum"
+    };
+    int64_t reads;
+    is_int(metrics_read_behind(metrics, AP_COUNT_OF(metrics), "aten::sum", &reads), 3, "two classes, another accuracy");
+    is_int(reads, 4, "and another sum, behind a layer");
+    is_int(metrics_read_behind(others, AP_COUNT_OF(others), "aten::sum", &reads), 0,
+           "without a loss, behind a count of labels, routes of tokens or other work stand no metrics");
+    is_int(reads, 4, "but other numbers that are read");
+}
+
 static void a_read_costs_its_operator(void)
 {
     struct run run;
@@ -367,6 +423,39 @@ static void a_read_costs_its_operator(void)
     analyze(&run);
     is_int(us(&run, "sync.scalar_read.blocked_us"), 10, "in the two calls");
     is_int(us(&run, "sync.scalar_read.idle_us"), 40, "the device idles for 70 us, the operator took 40");
+    end(&run);
+}
+
+/* A number that is read back once the device is done with what was launched before. */
+static void read_number_until(struct run *run, int64_t at_us, int64_t until_us, ap_link_key number)
+{
+    op(run, "aten::item", at_us, until_us - at_us);
+    call(run, "host", "cudaMemcpyAsync", at_us + 1, until_us - at_us - 2, number);
+    device_row(run, 0, "s7", "Memcpy DtoH (Device -> Pageable)", AP_KIND_memcpy, until_us - 4, 2, number, 4);
+}
+
+static void reads_in_a_row_cost_what_all_of_them_held_the_host_up(void)
+{
+    struct run run;
+    begin(&run);
+    launch(&run, 0, 5, 1000, 1);
+    read_number_until(&run, 20, 1010, 2);
+    launch(&run, 1040, 1045, 5, 3);
+    read_number_until(&run, 1060, 1072, 4);
+    launch(&run, 1200, 1205, 5, 5);
+    analyze(&run);
+    is_int(us(&run, "sync.scalar_read.idle_us"), 37 + 18 + 135,
+           "without the first the host would be ahead, and the second be none of the device's");
+    end(&run);
+    begin(&run);
+    launch(&run, 0, 5, 1000, 1);
+    read_number_until(&run, 20, 1010, 2);
+    launch(&run, 1020, 1025, 50, 3);
+    launch(&run, 1030, 1075, 50, 4);
+    read_number_until(&run, 1080, 1130, 5);
+    launch(&run, 1400, 1405, 5, 6);
+    analyze(&run);
+    is_int(us(&run, "sync.scalar_read.idle_us"), 17 + 50, "work that queued between them had made up for the first");
     end(&run);
 }
 
@@ -739,6 +828,8 @@ int main(void)
     waits_in_one_operator_cost_no_more_than_it();
     a_read_costs_its_operator();
     tensors_that_are_written_as_text_are_told_by_their_operators();
+    reads_of_metrics_are_told_by_their_operators();
+    reads_in_a_row_cost_what_all_of_them_held_the_host_up();
     a_wait_on_a_busy_device_costs_nothing();
     a_wait_costs_no_more_than_it_lasts();
     before_the_first_recorded_work_no_cost_is_known();

@@ -83,7 +83,7 @@ class Training(Job):
         "cast_weights": False,
         "casts": False, "uploads": False, "collect_garbage": False, "collect_ms": 22.0, "empty_cache": False, "segments": 10,
         "query_us": 0.0, "environment_ms": 0.0,
-        "candidates": 0, "shares_core": False, "prints": False,
+        "candidates": 0, "shares_core": False, "prints": False, "metrics": "none",
     }
 
     def prepare(self):
@@ -118,6 +118,8 @@ class Training(Job):
         if self.items > 1:
             self.read_scalar("gradient norm")
         self.update()
+        for _ in range(2 if self.metrics != "none" else 0):
+            self.make_accuracy()
         if self.sync_at_end:
             self.main.synchronize_device()
         if self.candidates and index == 1:
@@ -412,6 +414,18 @@ class Training(Job):
             with main.op("aten::_local_scalar_dense", 3.0):
                 main.copy_out(self.compute, 4)
         main.python(60)
+
+    def make_accuracy(self):
+        """Made of the outputs, and read or added up."""
+        main = self.main
+        for name in ("argmax", "eq", "sum"):
+            with main.op("aten::" + name):
+                main.launch(self.compute, self.run.elementwise("compare_kernel", self.tokens * 4))
+        if self.metrics == "read":
+            self.read_scalar("accuracy")
+        else:
+            with main.op("aten::add_"):
+                main.launch(self.compute, self.run.elementwise("CUDAFunctor_add<float>", 4))
 
     def print_tensor(self, values):
         """As PyTorch writes a tensor of floats on the device: it looks for the widest number, then reads each."""

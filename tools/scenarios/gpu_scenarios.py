@@ -151,6 +151,9 @@ SCENARIOS = {
         Training, {"tokens": 2048, "layers": 4, "steps": 6, "workers": 16}, {"shares_core": True}, {}, ["threads-off-core"],
         "other processes use the job's cores, so that its threads stand still for 4 or 8 ms now and then; the twin has "
         "its cores for itself"),
+    "metrics-each-step": Scenario(
+        Training, {"tokens": 2048, "workers": 16}, {"metrics": "read"}, {"metrics": "added"}, ["scalar-read-sync"],
+        "two accuracies are made and read at the end of each step; the twin adds them up; recorded without stacks"),
     "tensor-printed": Scenario(
         Training, {"tokens": 2048, "workers": 16}, {"prints": True}, {}, ["tensors-formatted"],
         "a small tensor is printed in the middle of each step, value by value; recorded without stacks"),

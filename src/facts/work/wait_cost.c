@@ -20,7 +20,14 @@ struct costing {
     uint32_t *launches; /* places in links of one device, by launch; one block, with a spare part */
     int64_t *next_ns;   /* by wait: first start of what was launched after its end; NOTHING_NEXT */
     int64_t *queued_ns; /* by wait: last start of what was launched before its end: the queue is empty from then on */
-    int64_t *until_ns;  /* by wait: start of the first work after its end that had to queue, else last start of all of it */
+    int64_t *behind_ns; /* by wait: start of the first work after its end that had to queue, else last start of all of it */
+    int64_t *until_ns;  /* the same, but where the device runs dry at the next wait */
+};
+
+/* What reads of numbers held the host up and the device did not feel: the host is behind by as much until work queues again.
+ * The next read can be charged with it, since both would be gone together. */
+struct lag {
+    int64_t ns, until_ns;
 };
 
 /* What was launched before the recording began has waited longest. */
@@ -86,7 +93,7 @@ static void sweep(struct costing *costing, const uint32_t *waits, size_t wait_co
             queues = queues || queued;
         }
         costing->next_ns[waits[i]] = next_ns;
-        costing->until_ns[waits[i]] = until_ns;
+        costing->behind_ns[waits[i]] = costing->until_ns[waits[i]] = until_ns;
     }
 }
 
@@ -131,6 +138,19 @@ static int64_t dry_ns(const struct costing *costing, uint32_t wait)
     return most_ns(costing->waits->waits[wait].start_ns, costing->queued_ns[wait]);
 }
 
+/* What the wait is charged with of the time that the device stood still. */
+static int64_t charged_ns_of(const struct costing *costing, uint32_t at, int64_t idle_ns, int64_t held_ns, struct lag *lag)
+{
+    if (costing->waits->waits[at].category != AP_SYNC_scalar_read) {
+        lag->ns = 0; /* what of it is still left nobody knows */
+        return least_ns(idle_ns, held_ns);
+    }
+    int64_t most_ns = held_ns + (dry_ns(costing, at) < lag->until_ns ? lag->ns : 0);
+    idle_ns = least_ns(idle_ns, most_ns);
+    *lag = (struct lag){ most_ns - idle_ns, costing->behind_ns[at] };
+    return idle_ns;
+}
+
 /* What a wait can be charged with ends where the device runs dry at the next one that has other work behind it. */
 static void end_at_next_wait(struct costing *costing, const uint32_t *waits, size_t wait_count)
 {
@@ -156,6 +176,7 @@ static void charge(struct costing *costing, const uint32_t *waits, size_t wait_c
     int64_t done_ns = INT64_MIN, group_ns = INT64_MIN, group_end_ns = first_ns, group_idle_ns = 0, charged_ns = 0,
             in_op_ns = 0;
     uint32_t op = AP_NO_ROW;
+    struct lag lag = { .until_ns = INT64_MIN };
     for (size_t i = 0; i < wait_count; i++) {
         struct ap_wait *wait = &costing->waits->waits[waits[i]];
         int64_t next_ns = costing->next_ns[waits[i]], until_ns = costing->until_ns[waits[i]], idle_ns = 0;
@@ -174,7 +195,8 @@ static void charge(struct costing *costing, const uint32_t *waits, size_t wait_c
         group_idle_ns = most_ns(group_idle_ns, idle_ns);
         in_op_ns = wait->chain.op == op ? in_op_ns : 0;
         op = wait->chain.op;
-        wait->idle_ns = least_ns(least_ns(idle_ns, group_idle_ns - charged_ns), left_of_held_ns(costing, wait, in_op_ns));
+        wait->idle_ns = charged_ns_of(costing, waits[i], least_ns(idle_ns, group_idle_ns - charged_ns),
+                                      left_of_held_ns(costing, wait, in_op_ns), &lag);
         in_op_ns += wait->idle_ns;
         charged_ns += wait->idle_ns;
     }
@@ -218,16 +240,17 @@ enum ap_status ap_waits_find_cost(struct ap_waits *waits, const struct ap_trace 
         return AP_OK;
     enum ap_status status = AP_ALLOC(gate, costing.by_end, 2 * waits->count, reterr);
     AP_AND_THEN(status, AP_ALLOC(gate, costing.launches, 2 * links->count, reterr));
-    AP_AND_THEN(status, AP_ALLOC(gate, costing.next_ns, 3 * waits->count, reterr));
+    AP_AND_THEN(status, AP_ALLOC(gate, costing.next_ns, 4 * waits->count, reterr));
     AP_AND_THEN(status, ap_gpu_cover_init(&costing.cover, trace, links, every_row, NULL, gate, reterr));
     if (status == AP_OK) {
         costing.queued_ns = costing.next_ns + waits->count;
-        costing.until_ns = costing.queued_ns + waits->count;
+        costing.behind_ns = costing.queued_ns + waits->count;
+        costing.until_ns = costing.behind_ns + waits->count;
         cost_all(&costing);
     }
     ap_gpu_cover_release(&costing.cover);
     AP_FREE(gate, costing.by_end, 2 * waits->count);
     AP_FREE(gate, costing.launches, 2 * links->count);
-    AP_FREE(gate, costing.next_ns, 3 * waits->count);
+    AP_FREE(gate, costing.next_ns, 4 * waits->count);
     return status;
 }

@@ -24,6 +24,25 @@ static const char *const format_patterns[] = {
 #define LOOKED_AT 0x80
 #define FORMAT_BEGUN (AP_COUNT_OF(format_patterns) - 1)
 
+/* A metric of a batch, as its accuracy: classes are chosen behind the loss, compared with the labels and summed up. */
+static const char *const metric_patterns[] = {
+#define AP_METRIC_AFTER(patterns) patterns,
+#include "sync_category.def"
+#define AP_METRIC_GOES_ON(patterns) patterns,
+#include "sync_category.def"
+#define AP_METRIC_FORGETS(patterns) patterns,
+#include "sync_category.def"
+};
+enum metric_stage {
+    METRIC_NONE,
+    METRIC_LOSS,
+    METRIC_CHOICE,
+    METRIC_COMPARED,
+    METRIC_SUMMED,
+    METRIC_GOES_ON = AP_COUNT_OF(metric_patterns) - 2, /* bits of the other patterns */
+    METRIC_FORGETS,
+};
+
 static const uint8_t category_of_entry[] = {
 #define AP_SYNC_OPERATOR(category, patterns) AP_SYNC_##category,
 #include "sync_category.def"
@@ -35,9 +54,10 @@ struct search {
     const struct ap_links *links;
     const struct ap_call_kinds *kinds;
     struct ap_host_chains chains;
-    struct ap_name_patterns operators, formats;
+    struct ap_name_patterns operators, formats, metrics;
     uint8_t *category_of_name; /* 0 = not looked at, AP_SYNC_CATEGORY_COUNT + 1 = none, else the category + 1 */
     uint8_t *formats_of_name;  /* likewise: bits of format_patterns, and LOOKED_AT */
+    uint8_t *metrics_of_name;  /* likewise: bits of metric_patterns, and LOOKED_AT */
     size_t name_count;
     struct ap_key_table launched; /* call + 1 to its place in links: copies; all where there are several devices */
 };
@@ -50,6 +70,8 @@ struct thread_state {
     size_t format;     /* so many of the operators that begin to write a tensor as text came last; from FORMAT_BEGUN on it is
                        * being written */
     int64_t format_ns; /* when that began */
+    enum metric_stage metric;
+    uint32_t metric_ops[AP_METRIC_OPS]; /* names of what came behind the loss, up to its stage */
 };
 
 /* ------------------------------------------------------------------------------------------------------ category */
@@ -127,22 +149,59 @@ static bool is_wait(const struct search *search, uint32_t call, enum ap_call_kin
     }
 }
 
-/* An operator that no other one calls. */
-static void take_operator(struct search *search, struct thread_state *thread, uint32_t row)
+static uint8_t patterns_of(const struct search *search, const struct ap_name_patterns *patterns, uint8_t *of_name,
+                           uint32_t row)
 {
-    uint32_t around = search->tree->parent[row];
-    if (around != AP_NO_ROW && ap_row_is_of(search->trace, around, 1u << AP_KIND_operator))
-        return;
-    uint8_t *known = &search->formats_of_name[search->trace->events.name[row]], formats;
+    uint8_t *known = &of_name[search->trace->events.name[row]];
     if (!*known)
-        *known = (uint8_t)(ap_name_patterns_all(&search->formats, ap_row_name(search->trace, row)) | LOOKED_AT);
-    formats = *known;
+        *known = (uint8_t)(ap_name_patterns_all(patterns, ap_row_name(search->trace, row)) | LOOKED_AT);
+    return *known;
+}
+
+static void take_format(struct search *search, struct thread_state *thread, uint32_t row)
+{
+    uint8_t formats = patterns_of(search, &search->formats, search->formats_of_name, row);
     if (thread->format < FORMAT_BEGUN)
         thread->format = formats >> thread->format & 1 ? thread->format + 1 : formats & 1;
     else if (!(formats >> FORMAT_BEGUN & 1))
         thread->format = formats & 1;
     if (thread->format == 1)
         thread->format_ns = search->trace->events.start_ns[row];
+}
+
+/* What follows the loss goes with it until a layer runs: an optimizer's step may stand between. */
+static void take_metric(struct search *search, struct thread_state *thread, uint32_t row)
+{
+    uint8_t metrics = patterns_of(search, &search->metrics, search->metrics_of_name, row);
+    bool is_loss = metrics & 1, is_next = metrics >> thread->metric & 1, is_choice = metrics >> METRIC_LOSS & 1;
+    bool stays = metrics >> METRIC_GOES_ON & 1 || (thread->metric >= METRIC_COMPARED && metrics >> METRIC_CHOICE & 1) ||
+                 (thread->metric == METRIC_SUMMED && metrics >> METRIC_COMPARED & 1); /* of one more class */
+    if (is_loss || metrics >> METRIC_FORGETS & 1)
+        thread->metric = is_loss ? METRIC_LOSS : METRIC_NONE;
+    else if (thread->metric == METRIC_NONE)
+        return;
+    else if (is_choice || (is_next && thread->metric < METRIC_SUMMED)) {
+        thread->metric = is_choice ? METRIC_CHOICE : thread->metric + 1;
+        thread->metric_ops[thread->metric - METRIC_CHOICE] = search->trace->events.name[row];
+    } else if (!stays)
+        thread->metric = METRIC_LOSS;
+}
+
+/* An operator that no other one calls. */
+static void take_operator(struct search *search, struct thread_state *thread, uint32_t row)
+{
+    uint32_t around = search->tree->parent[row];
+    if (around != AP_NO_ROW && ap_row_is_of(search->trace, around, 1u << AP_KIND_operator))
+        return;
+    take_format(search, thread, row);
+    take_metric(search, thread, row);
+}
+
+static void note_metric(struct ap_waits *waits, const struct thread_state *thread, struct ap_wait *wait)
+{
+    wait->of_metric = wait->category == AP_SYNC_scalar_read && thread->metric == METRIC_SUMMED;
+    if (wait->of_metric && !waits->metric_ops[0])
+        memcpy(waits->metric_ops, thread->metric_ops, sizeof(waits->metric_ops));
 }
 
 /* All that it takes to write a tensor as text goes with it: each wait has what came since the one before. */
@@ -208,6 +267,7 @@ static enum ap_status take_call(struct ap_waits *waits, struct search *search, s
     wait->chain = ap_host_chain_of(&search->chains, call);
     wait->category = category_of_call(search, kind, &wait->chain, call, copy);
     note_formatting(waits, thread, wait);
+    note_metric(waits, thread, wait);
     thread->last_wait = waits->count;
     return AP_OK;
 }
@@ -327,9 +387,11 @@ static enum ap_status begin_search(struct search *search, struct ap_gate *gate, 
     AP_TRY(ap_host_chains_init(&search->chains, search->trace, search->tree, gate, reterr));
     AP_TRY(ap_name_patterns_init(&search->operators, gate, operator_patterns, AP_COUNT_OF(operator_patterns), reterr));
     AP_TRY(ap_name_patterns_init(&search->formats, gate, format_patterns, AP_COUNT_OF(format_patterns), reterr));
+    AP_TRY(ap_name_patterns_init(&search->metrics, gate, metric_patterns, AP_COUNT_OF(metric_patterns), reterr));
     search->name_count = count;
     AP_TRY(AP_ALLOC_CLEARED(gate, search->category_of_name, count, reterr));
     AP_TRY(AP_ALLOC_CLEARED(gate, search->formats_of_name, count, reterr));
+    AP_TRY(AP_ALLOC_CLEARED(gate, search->metrics_of_name, count, reterr));
     return map_launches(search, gate, reterr);
 }
 
@@ -344,6 +406,7 @@ enum ap_status ap_waits_init(struct ap_waits *waits, const struct ap_trace *trac
                              .chains.frames.gate = gate,
                              .operators.gate = gate,
                              .formats.gate = gate,
+                             .metrics.gate = gate,
                              .launched = { .gate = gate, .keys.gate = gate, .map.gate = gate } };
     *waits = (struct ap_waits){ .gate = gate };
     enum ap_status status = begin_search(&search, gate, reterr);
@@ -352,9 +415,11 @@ enum ap_status ap_waits_init(struct ap_waits *waits, const struct ap_trace *trac
         status = drop_inner(waits, trace, reterr);
     AP_FREE(gate, search.category_of_name, search.name_count);
     AP_FREE(gate, search.formats_of_name, search.name_count);
+    AP_FREE(gate, search.metrics_of_name, search.name_count);
     ap_key_table_release(&search.launched);
     ap_name_patterns_release(&search.operators);
     ap_name_patterns_release(&search.formats);
+    ap_name_patterns_release(&search.metrics);
     ap_host_chains_release(&search.chains);
     return status;
 }

@@ -14,10 +14,13 @@ enum ap_sync_category {
     AP_SYNC_CATEGORY_COUNT
 };
 
+#define AP_METRIC_OPS 3 /* a choice, a comparison, a sum */
+
 struct ap_wait {
     uint32_t row; /* the call; of a copy and the synchronization that follows it in one operator, the longer */
     uint8_t category;
-    bool at_end; /* nothing was launched on the device afterwards */
+    bool at_end;    /* nothing was launched on the device afterwards */
+    bool of_metric; /* a read of a number that was made as metrics are */
     int64_t device;
     int64_t start_ns, end_ns;
     int64_t blocked_ns;
@@ -30,6 +33,7 @@ struct ap_waits {
     struct ap_gate *gate;
     struct ap_wait *waits; /* by thread, then time */
     size_t count, capacity;
+    uint32_t metric_ops[AP_METRIC_OPS]; /* names of what made the metric that was read first; 0 = none was */
 };
 
 /** Finds the waits of each host thread, without their cost. @waits may be released after a failure too. */
@@ -43,7 +47,8 @@ void ap_waits_release(struct ap_waits *waits);
  *  (from the last start of what was launched before its end, where that is later) to the first start of what was launched
  *  after it and had to queue, as far as no row ran on the device; but no more than it lasted (a read of a number, a size
  *  that depends on data, a copy: than their operator did; a tensor that is written as text: than that took), for without it
- *  the next launches would have come earlier by that much. Time that several waits share is charged once. */
+ *  the next launches would have come earlier by that much. Reads of numbers in a row cost up to what all of them held the
+ *  host up, until work queues again. Time that several waits share is charged once. */
 AP_MUST_CHECK enum ap_status ap_waits_find_cost(struct ap_waits *waits, const struct ap_trace *trace,
                                                 const struct ap_links *links, struct ap_error *reterr);
 

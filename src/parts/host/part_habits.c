@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * part_habits.c - habits: what the program does in its loop though another way of writing would save it. */
 #include <stdio.h>
-#include <string.h>
 
 #include "habits.h"
 #include "host_part.h"
@@ -14,26 +13,6 @@ static const char *const ids[] = {
 #include "habits.def"
 #undef AP_HABIT
 };
-
-/* "aten::index, aten::sum" */
-static void add_names(struct ap_part_context *context, const struct ap_habit *habit, struct ap_model *model,
-                      struct ap_value *to)
-{
-    char text[400];
-    size_t used = 0;
-    for (size_t i = 0; i < AP_HABIT_NAMES && habit->names[i]; i++) {
-        struct ap_text name = ap_trace_text(context->trace, habit->names[i]);
-        if (used + name.bytes + 2 > sizeof(text))
-            break;
-        if (i) {
-            text[used++] = ',';
-            text[used++] = ' ';
-        }
-        memcpy(text + used, name.data, name.bytes);
-        used += name.bytes;
-    }
-    ap_add_known_text(model, to, "operators", used, (struct ap_text){ text, used });
-}
 
 /* Where a device works for it, that is what it costs. */
 static void add_cost(struct ap_part_context *context, size_t id, const struct ap_habit *habit, struct ap_model *model,
@@ -71,7 +50,7 @@ static void add_habit(struct ap_part_context *context, const struct ap_habits *h
                     context->facts->window_ns > 0 ? (double)context->facts->window_ns : 0);
     add_cost(context, id, habit, model, row);
     ap_add_name(context->trace, model, row, "line", habit->line);
-    add_names(context, habit, model, row);
+    ap_add_names(context->trace, model, row, "operators", habit->names, AP_HABIT_NAMES);
     if (habit->signature)
         ap_trace_signature(context->trace, (struct ap_str){ habit->signature }, &dims, &types);
     ap_add_shape_text(model, row, "shapes", dims);

@@ -21,7 +21,7 @@ struct wait_sums {
         int64_t count, blocked_ns, idle_ns;
         int64_t step_count; /* of them in the steps that count */
     } all, at_end, by_category[AP_SYNC_CATEGORY_COUNT];
-    int64_t costly_count;
+    int64_t costly_count, metric_count;
     int64_t gpu_window_ns;
     size_t step_count; /* steps that count */
     bool overflowed;
@@ -88,6 +88,7 @@ static void sum_waits(struct wait_sums *sums, const struct ap_waits *waits, cons
             continue;
         add_to(&sums->all, wait, in_step, &sums->overflowed);
         sums->costly_count += wait->idle_ns >= COSTLY_NS;
+        sums->metric_count += wait->of_metric;
     }
 }
 
@@ -207,6 +208,8 @@ static enum ap_status add_sync(struct ap_part_context *context, const struct ap_
     ap_add_time(model, sync, "at_end_blocked_us", sums.at_end.blocked_ns);
     for (size_t i = 0; i < AP_SYNC_CATEGORY_COUNT; i++)
         add_sum(context, &sums, &sums.by_category[i], model, ap_add_object(model, sync, category_names[i]));
+    ap_add_count(model, sync, "metric_count", sums.metric_count);
+    ap_add_names(context->trace, model, sync, "metric_operators", waits->metric_ops, AP_METRIC_OPS);
     ap_note_overflow(context, sums.overflowed);
     return add_lists(context, waits, model, sync, reterr);
 }

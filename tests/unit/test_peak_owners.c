@@ -797,6 +797,25 @@ static void graphs_that_backward_leaves_need_not_be_held(void)
     }
 }
 
+/* The backward pass fails, and what it did not come to goes at once. */
+static void a_failed_backward_leaves_no_graph(void)
+{
+    struct bench bench;
+    uint64_t kept[10];
+    begin(&bench);
+    uint32_t backward = stack(&bench, backward_frames), loop = stack(&bench, "/u/train.py|main");
+    history(&bench);
+    for (int i = 0; i < 10; i++)
+        kept[i] = alloc(&bench, 1000, stack(&bench, lines[i % 3]));
+    wait_for(&bench, 40);
+    give_back(&bench, alloc(&bench, 5, backward), 5, backward);
+    entry(&bench, AP_ACTION_OOM, 0, 9000, backward);
+    for (int i = 0; i < 10; i++)
+        give_back(&bench, kept[i], 1000, loop);
+    live(&bench, alloc(&bench, 70, loop), 70, loop);
+    is_avoidable(&bench, "unused_graphs", 0, 0);
+}
+
 /* The history ends before the variable of the last step goes: its graph would have been left as those before it. */
 static void the_last_graph_may_be_there_at_the_end(void)
 {
@@ -1323,6 +1342,7 @@ int main(void)
     graphs_of_batches_go_one_behind_the_other();
     a_failure_ends_its_forward();
     graphs_that_backward_leaves_need_not_be_held();
+    a_failed_backward_leaves_no_graph();
     the_last_graph_may_be_there_at_the_end();
     a_segment_hides_no_allocation();
     state_that_is_set_up_is_no_leak();

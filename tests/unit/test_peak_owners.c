@@ -816,6 +816,38 @@ static void a_failed_backward_leaves_no_graph(void)
     is_avoidable(&bench, "unused_graphs", 0, 0);
 }
 
+enum behind_failure { TRIED_AGAIN, GIVEN_BACK, GOES_ON };
+
+/* Three layers that begin with an embedding find no room; behind that the embedding comes again, or the next layer. */
+static void what_failed_need_not_be_held(void)
+{
+    static const char embedding[] = "/t/torch/nn/functional.py|embedding;/u/model.py|hidden;"
+                                    "/t/torch/nn/modules/module.py|_call_impl;/u/train.py|step";
+    static const char layer[] = "/t/torch/nn/functional.py|linear;/u/block.py|forward;"
+                                "/t/torch/nn/modules/module.py|_call_impl;/u/train.py|step";
+    for (int behind = TRIED_AGAIN; behind <= GOES_ON; behind++) {
+        struct bench bench;
+        uint64_t kept[4];
+        begin(&bench);
+        uint32_t loop = stack(&bench, "/u/train.py|main");
+        uint32_t stacks[2] = { stack(&bench, embedding), stack(&bench, layer) };
+        history(&bench);
+        for (int i = 0; i < 4; i++)
+            kept[i] = alloc(&bench, 1000, stacks[i > 0]);
+        wait_for(&bench, 40);
+        entry(&bench, AP_ACTION_OOM, 0, 9000, stacks[1]);
+        for (int i = 0; i < 4 && behind == GIVEN_BACK; i++)
+            give_back(&bench, kept[i], 1000, loop);
+        uint64_t again = alloc(&bench, 4500, stacks[behind == GOES_ON]);
+        wait_for(&bench, 40);
+        give_back(&bench, again, 4500, loop);
+        for (int i = 0; i < 4 && behind != GIVEN_BACK; i++)
+            give_back(&bench, kept[i], 1000, loop);
+        live(&bench, alloc(&bench, 70, loop), 70, loop);
+        is_avoidable(&bench, "failed_step", behind == TRIED_AGAIN ? 4000 : 0, behind == TRIED_AGAIN ? 4000 : 0);
+    }
+}
+
 /* The history ends before the variable of the last step goes: its graph would have been left as those before it. */
 static void the_last_graph_may_be_there_at_the_end(void)
 {
@@ -1343,6 +1375,7 @@ int main(void)
     a_failure_ends_its_forward();
     graphs_that_backward_leaves_need_not_be_held();
     a_failed_backward_leaves_no_graph();
+    what_failed_need_not_be_held();
     the_last_graph_may_be_there_at_the_end();
     a_segment_hides_no_allocation();
     state_that_is_set_up_is_no_leak();

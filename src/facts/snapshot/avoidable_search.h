@@ -87,6 +87,9 @@ AP_MUST_CHECK enum ap_status ap_avoidable_count_calls(const struct ap_avoidable_
 /** Of forward passes, kept for a backward pass that does not come, or does not take it. */
 AP_MUST_CHECK enum ap_status ap_search_unused_graphs(struct ap_avoidable_search *search, struct ap_avoidable *to,
                                                      struct ap_error *reterr);
+/** Of a step that found no room, while it is tried again. */
+AP_MUST_CHECK enum ap_status ap_search_failed_step(struct ap_avoidable_search *search, struct ap_avoidable *to,
+                                                   struct ap_error *reterr);
 /** What (log-)softmax over all words or positions makes, and what is as large. */
 AP_MUST_CHECK enum ap_status ap_search_logits(struct ap_avoidable_search *search, struct ap_avoidable *to,
                                               struct ap_error *reterr);

@@ -797,6 +797,35 @@ static void graphs_that_backward_leaves_need_not_be_held(void)
     }
 }
 
+/* Each backward pass goes through all steps before: nothing comes at even distances. In the end what was kept may go. */
+static void passes_that_become_longer_leak(void)
+{
+    for (int let_go = 0; let_go < 2; let_go++) {
+        struct bench bench;
+        uint64_t kept[PASSES];
+        begin(&bench);
+        uint32_t forward = stack(&bench, forward_frames), backward = stack(&bench, backward_frames);
+        history(&bench);
+        for (int i = 0; i < PASSES; i++) {
+            kept[i] = alloc(&bench, 1000, forward);
+            for (int j = 0; j < 10 * (i + 1); j++)
+                give_back(&bench, alloc(&bench, 900, backward), 900, backward);
+        }
+        give_back(&bench, alloc(&bench, 5, forward), 5, 0);
+        for (int i = 0; i < PASSES; i++) {
+            if (let_go)
+                give_back(&bench, kept[i], 1000, 0);
+            else
+                live(&bench, kept[i], 1000, forward);
+        }
+        segment(&bench, 0, -1);
+        pass(&bench, 20);
+        ok(is_named(at(&bench, "memory.leaks"), "verdict", "leak") == !let_go, let_go ? "it goes" : "it stays");
+        ok(let_go || is_named(at(&bench, "memory.leaks"), "period_source", "passes"), "passes are the steps");
+        end(&bench);
+    }
+}
+
 /* The backward pass fails, and what it did not come to goes at once. */
 static void a_failed_backward_leaves_no_graph(void)
 {
@@ -1377,6 +1406,7 @@ int main(void)
     a_failed_backward_leaves_no_graph();
     what_failed_need_not_be_held();
     the_last_graph_may_be_there_at_the_end();
+    passes_that_become_longer_leak();
     a_segment_hides_no_allocation();
     state_that_is_set_up_is_no_leak();
     a_constructor_makes_more_than_weights();

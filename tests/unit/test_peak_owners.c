@@ -845,6 +845,31 @@ static void a_failed_backward_leaves_no_graph(void)
     is_avoidable(&bench, "unused_graphs", 0, 0);
 }
 
+/* Without what is large at the peak another moment may be the highest. */
+static void large_tensors_save_what_the_peak_falls_by(void)
+{
+    for (int twice = 0; twice < 2; twice++) {
+        struct bench bench;
+        begin(&bench);
+        uint32_t loop = stack(&bench, "/u/train.py|main"), forward = stack(&bench, forward_frames);
+        history(&bench);
+        uint64_t base = alloc(&bench, 4000, loop);
+        wait_for(&bench, 40);
+        uint64_t large = alloc(&bench, 1000, forward);
+        give_back(&bench, large, 1000, loop);
+        uint64_t other = twice ? alloc(&bench, 900, loop) : 0;
+        if (twice)
+            give_back(&bench, other, 900, loop);
+        live(&bench, base, 4000, loop);
+        segment(&bench, 0, -1);
+        pass(&bench, 20);
+        const struct ap_value *row = ap_value_member(at(&bench, "memory.avoidable"), "large_tensors");
+        is_int(number(row, "held_bytes"), 5000, "both are large");
+        is_int(number(row, "saved_bytes"), twice ? 5000 - 900 : 5000, "by that the highest point falls");
+        end(&bench);
+    }
+}
+
 enum behind_failure { TRIED_AGAIN, GIVEN_BACK, GOES_ON };
 
 /* Three layers that begin with an embedding find no room; behind that the embedding comes again, or the next layer. */
@@ -1404,6 +1429,7 @@ int main(void)
     a_failure_ends_its_forward();
     graphs_that_backward_leaves_need_not_be_held();
     a_failed_backward_leaves_no_graph();
+    large_tensors_save_what_the_peak_falls_by();
     what_failed_need_not_be_held();
     the_last_graph_may_be_there_at_the_end();
     passes_that_become_longer_leak();

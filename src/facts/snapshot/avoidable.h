@@ -15,6 +15,7 @@ enum ap_avoidable_kind {
     AP_AVOIDABLE_ACTIVATIONS,      /* all that forward passes made: what checkpointing could save is at most this */
     AP_AVOIDABLE_LOGITS, /* over all words, with their logarithms and gradients: a loss in pieces needs none whole */
     AP_AVOIDABLE_SCORES, /* of attention, of all positions with all */
+    AP_AVOIDABLE_LARGE,  /* of over a twentieth of the peak each, that come and go or that nothing tells */
     AP_AVOIDABLE_STEP_TEMPORARIES, /* made and freed in the optimizer's step that is the peak */
     AP_AVOIDABLE_KIND_COUNT_
 };

@@ -870,6 +870,31 @@ static void large_tensors_save_what_the_peak_falls_by(void)
     }
 }
 
+/* The same layer called by the forward, and by a checkpoint in the backward pass. */
+static void what_a_checkpoint_computes_again_is_told(void)
+{
+    static const char layer[] =
+        "/t/torch/nn/functional.py|linear;/u/model.py|forward;/t/torch/nn/modules/module.py|_call_impl;";
+    char again_frames[400], once_frames[400];
+    struct bench bench;
+    (void)snprintf(again_frames, sizeof(again_frames), "%s/t/torch/utils/checkpoint.py|unpack_hook", layer);
+    (void)snprintf(once_frames, sizeof(once_frames), "%s/u/train.py|main", layer);
+    begin(&bench);
+    uint32_t again = stack(&bench, again_frames), once = stack(&bench, once_frames),
+             backward = stack(&bench, backward_frames);
+    history(&bench);
+    uint64_t kept[2] = { alloc(&bench, 300, once), alloc(&bench, 500, again) };
+    wait_for(&bench, 40);
+    give_back(&bench, alloc(&bench, 5, backward), 5, backward);
+    give_back(&bench, kept[1], 500, backward);
+    give_back(&bench, kept[0], 300, backward);
+    segment(&bench, 0, -1);
+    pass(&bench, 20);
+    is_int(number(at(&bench, "memory.peak"), "activations_bytes"), 800, "both are activations");
+    is_int(number(at(&bench, "memory.peak"), "recomputed_bytes"), 500, "one of them within the backward pass");
+    end(&bench);
+}
+
 enum behind_failure { TRIED_AGAIN, GIVEN_BACK, GOES_ON };
 
 /* Three layers that begin with an embedding find no room; behind that the embedding comes again, or the next layer. */
@@ -1430,6 +1455,7 @@ int main(void)
     graphs_that_backward_leaves_need_not_be_held();
     a_failed_backward_leaves_no_graph();
     large_tensors_save_what_the_peak_falls_by();
+    what_a_checkpoint_computes_again_is_told();
     what_failed_need_not_be_held();
     the_last_graph_may_be_there_at_the_end();
     passes_that_become_longer_leak();

@@ -249,6 +249,19 @@ static enum ap_status put_device(struct ap_peak_part *own, struct ap_value *list
 
 /* ----------------------------------------------------------------------------------------- the device with most of all */
 
+/* What a checkpoint computes again in the backward pass, and keeps until that has gone through it. */
+static int64_t recomputed(struct ap_peak_part *own)
+{
+    int64_t bytes = 0;
+    for (uint32_t i = 0; own->has_largest && i < own->largest.count; i++) {
+        const struct ap_owned *owned = &own->largest.list[i];
+        if (owned->stack && own->owners->stacks[owned->stack].in_backward &&
+            ap_owner_evidence_category((enum ap_owner_evidence)owned->evidence) == AP_OWNER_ACTIVATIONS)
+            bytes = ap_add_sat(bytes, owned->bytes, &own->pass->overflowed);
+    }
+    return bytes;
+}
+
 static void put_ratios(struct ap_peak_part *own, struct ap_value *to)
 {
     static const char *const keys[] = {
@@ -279,6 +292,9 @@ static void put_ratios(struct ap_peak_part *own, struct ap_value *to)
         early_bytes = ap_early_gradients(own->owners, &own->ranges, &own->largest, &own->pass->overflowed);
     ap_put_bytes(own->pass, to, "gradients_in_forward_bytes", own->has_largest, early_bytes);
     ap_add_quotient(model, to, "gradients_in_forward_ratio", (double)early_bytes, total);
+    int64_t recomputed_bytes = recomputed(own);
+    ap_put_bytes(own->pass, to, "recomputed_bytes", own->has_largest, recomputed_bytes);
+    ap_add_quotient(model, to, "recomputed_ratio", (double)recomputed_bytes, total);
 }
 
 /* Keeps the list of the largest; the first of equal ones. */

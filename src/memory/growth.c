@@ -507,7 +507,6 @@ static enum ap_status fill(struct ap_growth *growth, const struct ap_replay *rep
     struct walk walk = { .replay = replay, .device = device, .bytes = of->requested.start_bytes };
     int64_t allocated_bytes, values[AP_GROWTH_POINTS];
     bool loops = false;
-    AP_TRY(ap_periods_find(replay, device, &growth->periods, reterr));
     if (!ap_period_count(&growth->periods) || !of->requested.known)
         return AP_OK;
     find_points(growth, &walk, &allocated_bytes);
@@ -524,8 +523,15 @@ static enum ap_status fill(struct ap_growth *growth, const struct ap_replay *rep
 enum ap_status ap_growth_find(const struct ap_replay *replay, uint32_t device, struct ap_growth *ret_growth,
                               struct ap_error *reterr)
 {
-    struct ap_growth growth = { .gate = replay->gate };
-    growth.periods.gate = replay->gate;
+    struct ap_periods periods;
+    AP_TRY(ap_periods_find(replay, device, &periods, reterr));
+    return ap_growth_find_in(replay, device, &periods, ret_growth, reterr);
+}
+
+enum ap_status ap_growth_find_in(const struct ap_replay *replay, uint32_t device, struct ap_periods *periods,
+                                 struct ap_growth *ret_growth, struct ap_error *reterr)
+{
+    struct ap_growth growth = { .gate = replay->gate, .periods = *periods };
     enum ap_status status = fill(&growth, replay, device, reterr);
     if (status != AP_OK) {
         ap_growth_release(&growth);

@@ -67,6 +67,9 @@ struct ap_growth {
  *  what the whole curve rose in the later half. */
 AP_MUST_CHECK enum ap_status ap_growth_find(const struct ap_replay *replay, uint32_t device, struct ap_growth *ret_growth,
                                             struct ap_error *reterr);
+/** The same with these periods, which are taken over, as on failure. */
+AP_MUST_CHECK enum ap_status ap_growth_find_in(const struct ap_replay *replay, uint32_t device, struct ap_periods *periods,
+                                               struct ap_growth *ret_growth, struct ap_error *reterr);
 void ap_growth_release(struct ap_growth *growth);
 
 #endif

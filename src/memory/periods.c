@@ -124,7 +124,7 @@ enum ap_status ap_origin_group(struct ap_origin_groups *groups, uint32_t stack, 
 
 /* ------------------------------------------------------------------------------------------------------ annotations */
 
-static enum ap_status add_bound(struct ap_periods *periods, uint32_t position, struct ap_error *reterr)
+enum ap_status ap_periods_add(struct ap_periods *periods, uint32_t position, struct ap_error *reterr)
 {
     if (periods->bound_count && periods->bounds[periods->bound_count - 1] >= position)
         return AP_OK;
@@ -184,7 +184,7 @@ static enum ap_status bounds_at(struct ap_periods *periods, const struct ap_repl
     for (uint32_t i = 0; i < count; i++) {
         while (position < of->entry_count && entry_ns[position] < times_ns[i])
             position++;
-        AP_TRY(add_bound(periods, position, reterr));
+        AP_TRY(ap_periods_add(periods, position, reterr));
     }
     return AP_OK;
 }
@@ -393,7 +393,7 @@ static enum ap_status bounds_of_group(struct ap_periods *periods, struct rhythms
             continue;
         AP_TRY(group_of_entry(rhythms, &snapshot->actions, of->first_entry + i, &group, reterr));
         if (group == best)
-            AP_TRY(add_bound(periods, i, reterr));
+            AP_TRY(ap_periods_add(periods, i, reterr));
     }
     periods->stack = best <= rhythms->groups.stack_count ? best : 0;
     return AP_OK;
@@ -435,12 +435,12 @@ static enum ap_status from_parts(struct ap_periods *periods, const struct ap_rep
         if (names[i].id != AP_ACTION_ALLOC)
             continue;
         if (passed * EQUAL_PARTS >= allocs * part) {
-            AP_TRY(add_bound(periods, i, reterr));
+            AP_TRY(ap_periods_add(periods, i, reterr));
             part++;
         }
         passed++;
     }
-    return add_bound(periods, of->entry_count, reterr);
+    return ap_periods_add(periods, of->entry_count, reterr);
 }
 
 /* -------------------------------------------------------------------------------------------------------------- all */

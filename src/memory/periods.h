@@ -16,7 +16,8 @@ enum ap_period_source {
     AP_PERIODS_REPETITION,  /* a stack (without stacks: a size) that allocates again and again at even distances, or at
                                distances that are even but for a few; of several the one with the longest. Where there is
                                none, a line of the user's code: warm-up and loop may call the same */
-    AP_PERIODS_EQUAL_PARTS  /* as many allocations in each */
+    AP_PERIODS_EQUAL_PARTS, /* as many allocations in each */
+    AP_PERIODS_PASSES       /* a forward and its backward pass: for who knows them */
 };
 
 #define AP_LEAST_PERIODS 4u
@@ -40,6 +41,7 @@ static inline uint32_t ap_period_count(const struct ap_periods *periods)
 /** Whole periods only: what is before the first bound and behind the last is none. */
 AP_MUST_CHECK enum ap_status ap_periods_find(const struct ap_replay *replay, uint32_t device, struct ap_periods *ret_periods,
                                              struct ap_error *reterr);
+AP_MUST_CHECK enum ap_status ap_periods_add(struct ap_periods *periods, uint32_t position, struct ap_error *reterr);
 void ap_periods_release(struct ap_periods *periods);
 
 /** What allocations are told apart by: the stack, or its line of the user's code; or without one the requested size. */

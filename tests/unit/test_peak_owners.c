@@ -797,6 +797,136 @@ static void graphs_that_backward_leaves_need_not_be_held(void)
     }
 }
 
+/* Each backward pass goes through all steps before: nothing comes at even distances. In the end what was kept may go. */
+static void passes_that_become_longer_leak(void)
+{
+    for (int let_go = 0; let_go < 2; let_go++) {
+        struct bench bench;
+        uint64_t kept[PASSES];
+        begin(&bench);
+        uint32_t forward = stack(&bench, forward_frames), backward = stack(&bench, backward_frames);
+        history(&bench);
+        for (int i = 0; i < PASSES; i++) {
+            kept[i] = alloc(&bench, 1000, forward);
+            for (int j = 0; j < 10 * (i + 1); j++)
+                give_back(&bench, alloc(&bench, 900, backward), 900, backward);
+        }
+        give_back(&bench, alloc(&bench, 5, forward), 5, 0);
+        for (int i = 0; i < PASSES; i++) {
+            if (let_go)
+                give_back(&bench, kept[i], 1000, 0);
+            else
+                live(&bench, kept[i], 1000, forward);
+        }
+        segment(&bench, 0, -1);
+        pass(&bench, 20);
+        ok(is_named(at(&bench, "memory.leaks"), "verdict", "leak") == !let_go, let_go ? "it goes" : "it stays");
+        ok(let_go || is_named(at(&bench, "memory.leaks"), "period_source", "passes"), "passes are the steps");
+        end(&bench);
+    }
+}
+
+/* The backward pass fails, and what it did not come to goes at once. */
+static void a_failed_backward_leaves_no_graph(void)
+{
+    struct bench bench;
+    uint64_t kept[10];
+    begin(&bench);
+    uint32_t backward = stack(&bench, backward_frames), loop = stack(&bench, "/u/train.py|main");
+    history(&bench);
+    for (int i = 0; i < 10; i++)
+        kept[i] = alloc(&bench, 1000, stack(&bench, lines[i % 3]));
+    wait_for(&bench, 40);
+    give_back(&bench, alloc(&bench, 5, backward), 5, backward);
+    entry(&bench, AP_ACTION_OOM, 0, 9000, backward);
+    for (int i = 0; i < 10; i++)
+        give_back(&bench, kept[i], 1000, loop);
+    live(&bench, alloc(&bench, 70, loop), 70, loop);
+    is_avoidable(&bench, "unused_graphs", 0, 0);
+}
+
+/* Without what is large at the peak another moment may be the highest. */
+static void large_tensors_save_what_the_peak_falls_by(void)
+{
+    for (int twice = 0; twice < 2; twice++) {
+        struct bench bench;
+        begin(&bench);
+        uint32_t loop = stack(&bench, "/u/train.py|main"), forward = stack(&bench, forward_frames);
+        history(&bench);
+        uint64_t base = alloc(&bench, 4000, loop);
+        wait_for(&bench, 40);
+        uint64_t large = alloc(&bench, 1000, forward);
+        give_back(&bench, large, 1000, loop);
+        uint64_t other = twice ? alloc(&bench, 900, loop) : 0;
+        if (twice)
+            give_back(&bench, other, 900, loop);
+        live(&bench, base, 4000, loop);
+        segment(&bench, 0, -1);
+        pass(&bench, 20);
+        const struct ap_value *row = ap_value_member(at(&bench, "memory.avoidable"), "large_tensors");
+        is_int(number(row, "held_bytes"), 5000, "both are large");
+        is_int(number(row, "saved_bytes"), twice ? 5000 - 900 : 5000, "by that the highest point falls");
+        end(&bench);
+    }
+}
+
+/* The same layer called by the forward, and by a checkpoint in the backward pass. */
+static void what_a_checkpoint_computes_again_is_told(void)
+{
+    static const char layer[] =
+        "/t/torch/nn/functional.py|linear;/u/model.py|forward;/t/torch/nn/modules/module.py|_call_impl;";
+    char again_frames[400], once_frames[400];
+    struct bench bench;
+    (void)snprintf(again_frames, sizeof(again_frames), "%s/t/torch/utils/checkpoint.py|unpack_hook", layer);
+    (void)snprintf(once_frames, sizeof(once_frames), "%s/u/train.py|main", layer);
+    begin(&bench);
+    uint32_t again = stack(&bench, again_frames), once = stack(&bench, once_frames),
+             backward = stack(&bench, backward_frames);
+    history(&bench);
+    uint64_t kept[2] = { alloc(&bench, 300, once), alloc(&bench, 500, again) };
+    wait_for(&bench, 40);
+    give_back(&bench, alloc(&bench, 5, backward), 5, backward);
+    give_back(&bench, kept[1], 500, backward);
+    give_back(&bench, kept[0], 300, backward);
+    segment(&bench, 0, -1);
+    pass(&bench, 20);
+    is_int(number(at(&bench, "memory.peak"), "activations_bytes"), 800, "both are activations");
+    is_int(number(at(&bench, "memory.peak"), "recomputed_bytes"), 500, "one of them within the backward pass");
+    end(&bench);
+}
+
+enum behind_failure { TRIED_AGAIN, GIVEN_BACK, GOES_ON };
+
+/* Three layers that begin with an embedding find no room; behind that the embedding comes again, or the next layer. */
+static void what_failed_need_not_be_held(void)
+{
+    static const char embedding[] = "/t/torch/nn/functional.py|embedding;/u/model.py|hidden;"
+                                    "/t/torch/nn/modules/module.py|_call_impl;/u/train.py|step";
+    static const char layer[] = "/t/torch/nn/functional.py|linear;/u/block.py|forward;"
+                                "/t/torch/nn/modules/module.py|_call_impl;/u/train.py|step";
+    for (int behind = TRIED_AGAIN; behind <= GOES_ON; behind++) {
+        struct bench bench;
+        uint64_t kept[4];
+        begin(&bench);
+        uint32_t loop = stack(&bench, "/u/train.py|main");
+        uint32_t stacks[2] = { stack(&bench, embedding), stack(&bench, layer) };
+        history(&bench);
+        for (int i = 0; i < 4; i++)
+            kept[i] = alloc(&bench, 1000, stacks[i > 0]);
+        wait_for(&bench, 40);
+        entry(&bench, AP_ACTION_OOM, 0, 9000, stacks[1]);
+        for (int i = 0; i < 4 && behind == GIVEN_BACK; i++)
+            give_back(&bench, kept[i], 1000, loop);
+        uint64_t again = alloc(&bench, 4500, stacks[behind == GOES_ON]);
+        wait_for(&bench, 40);
+        give_back(&bench, again, 4500, loop);
+        for (int i = 0; i < 4 && behind != GIVEN_BACK; i++)
+            give_back(&bench, kept[i], 1000, loop);
+        live(&bench, alloc(&bench, 70, loop), 70, loop);
+        is_avoidable(&bench, "failed_step", behind == TRIED_AGAIN ? 4000 : 0, behind == TRIED_AGAIN ? 4000 : 0);
+    }
+}
+
 /* The history ends before the variable of the last step goes: its graph would have been left as those before it. */
 static void the_last_graph_may_be_there_at_the_end(void)
 {
@@ -1323,7 +1453,12 @@ int main(void)
     graphs_of_batches_go_one_behind_the_other();
     a_failure_ends_its_forward();
     graphs_that_backward_leaves_need_not_be_held();
+    a_failed_backward_leaves_no_graph();
+    large_tensors_save_what_the_peak_falls_by();
+    what_a_checkpoint_computes_again_is_told();
+    what_failed_need_not_be_held();
     the_last_graph_may_be_there_at_the_end();
+    passes_that_become_longer_leak();
     a_segment_hides_no_allocation();
     state_that_is_set_up_is_no_leak();
     a_constructor_makes_more_than_weights();

@@ -61,11 +61,12 @@ enum ap_status ap_search_cut(struct ap_avoidable_search *search, uint32_t from_e
                              struct ap_error *reterr)
 {
     uint32_t first = search->of->first_entry;
-    if (end_entry == AP_NO_ENTRY || end_entry <= from_entry)
+    bool before = from_entry == AP_NO_ENTRY;
+    if (end_entry == AP_NO_ENTRY || (!before && end_entry <= from_entry))
         return AP_OK;
     AP_TRY(ap_mem_reserve(search->owners->gate, (void **)&search->cuts, &search->capacity, search->count + 2,
                           sizeof(*search->cuts), reterr));
-    search->cuts[search->count++] = (struct ap_cut){ from_entry - first + 1, end_entry - first, bytes };
+    search->cuts[search->count++] = (struct ap_cut){ before ? 0 : from_entry - first + 1, end_entry - first, bytes };
     return AP_OK;
 }
 
@@ -82,9 +83,12 @@ static int by_position(const void *left, const void *right)
 
 static int64_t highest_without(const struct ap_avoidable_search *search, const struct turn *turns, size_t count)
 {
-    int64_t level = search->of->requested.start_bytes, highest = level;
+    int64_t level = search->of->requested.start_bytes, highest;
     bool overflowed = false;
     size_t at = 0;
+    for (; at < count && !turns[at].position; at++)
+        level = ap_add_sat(level, turns[at].bytes, &overflowed);
+    highest = level;
     for (uint32_t i = 0; i < search->of->entry_count; i++) {
         struct ap_replay_step step;
         ap_replay_step(search->owners->replay, search->of->first_entry + i, &step);
@@ -210,9 +214,8 @@ static enum ap_status list_stays(struct ap_avoidable_search *search, struct ap_e
     return AP_OK;
 }
 
-/* All allocations of the history that are like this one, in order; they stay the search's. */
-static enum ap_status list_alike(struct ap_avoidable_search *search, const struct ap_owned *like,
-                                 const struct ap_stay **ret_list, uint32_t *ret_count, struct ap_error *reterr)
+enum ap_status ap_search_alike(struct ap_avoidable_search *search, const struct ap_owned *like,
+                               const struct ap_stay **ret_list, uint32_t *ret_count, struct ap_error *reterr)
 {
     const struct ap_stay first = { like->bytes, like->stack, 0, 0 };
     size_t low = 0, end;
@@ -244,7 +247,7 @@ static enum ap_status cut_queue(struct ap_avoidable_search *search, const struct
 {
     const struct ap_stay *list = NULL;
     uint32_t count = 0;
-    AP_TRY(list_alike(search, like, &list, &count, reterr));
+    AP_TRY(ap_search_alike(search, like, &list, &count, reterr));
     enum ap_status status = AP_OK;
     *ret_found = is_a_queue(list, count);
     for (uint32_t i = BATCHES_KEPT; i < count && *ret_found && status == AP_OK; i++) {
@@ -313,7 +316,7 @@ static enum ap_status cut_outputs(struct ap_avoidable_search *search, const stru
 {
     const struct ap_stay *list = NULL;
     uint32_t count = 0, start;
-    AP_TRY(list_alike(search, like, &list, &count, reterr));
+    AP_TRY(ap_search_alike(search, like, &list, &count, reterr));
     enum ap_status status = AP_OK;
     for (uint32_t i = 0; i < count && status == AP_OK; i++)
         if (outlives_its_pass(search, list[i].alloc, list[i].end, &start))
@@ -516,10 +519,11 @@ typedef enum ap_status find_kind(struct ap_avoidable_search *search, struct ap_a
 static enum ap_status find_all(struct ap_avoidable_search *search, struct ap_avoidable *kinds, struct ap_error *reterr)
 {
     static find_kind *const ways[] = {
-        [AP_AVOIDABLE_OLD_GRADIENTS] = find_old_gradients, [AP_AVOIDABLE_PREVIOUS_OUTPUTS] = find_previous_outputs,
-        [AP_AVOIDABLE_BATCHES_AHEAD] = find_batches,       [AP_AVOIDABLE_UNUSED_GRAPHS] = ap_search_unused_graphs,
-        [AP_AVOIDABLE_OLD_STATE] = find_old_state,         [AP_AVOIDABLE_ACTIVATIONS] = find_activations,
-        [AP_AVOIDABLE_LOGITS] = ap_search_logits,          [AP_AVOIDABLE_SCORES] = ap_search_scores
+        [AP_AVOIDABLE_OLD_GRADIENTS] = find_old_gradients,  [AP_AVOIDABLE_PREVIOUS_OUTPUTS] = find_previous_outputs,
+        [AP_AVOIDABLE_BATCHES_AHEAD] = find_batches,        [AP_AVOIDABLE_UNUSED_GRAPHS] = ap_search_unused_graphs,
+        [AP_AVOIDABLE_FAILED_STEP] = ap_search_failed_step, [AP_AVOIDABLE_OLD_STATE] = find_old_state,
+        [AP_AVOIDABLE_ACTIVATIONS] = find_activations,      [AP_AVOIDABLE_LOGITS] = ap_search_logits,
+        [AP_AVOIDABLE_SCORES] = ap_search_scores,           [AP_AVOIDABLE_LARGE] = ap_search_large
     };
     AP_TRY(find_passes(search, reterr));
     for (size_t i = 0; i < AP_COUNT_OF(ways); i++) {

@@ -10,10 +10,12 @@ enum ap_avoidable_kind {
     AP_AVOIDABLE_PREVIOUS_OUTPUTS, /* of the forward before, still there beside those of this one, freed within it */
     AP_AVOIDABLE_BATCHES_AHEAD,    /* made alike outside of modules and freed in that order, more than two at a time */
     AP_AVOIDABLE_UNUSED_GRAPHS,    /* of forward passes; kept and freed together, or of several, with no backward pass */
+    AP_AVOIDABLE_FAILED_STEP,      /* made by a step that found no room, and there still while it is tried again */
     AP_AVOIDABLE_OLD_STATE,        /* of an optimizer for all weights, made again by the same stack in a later step */
     AP_AVOIDABLE_ACTIVATIONS,      /* all that forward passes made: what checkpointing could save is at most this */
     AP_AVOIDABLE_LOGITS, /* over all words, with their logarithms and gradients: a loss in pieces needs none whole */
     AP_AVOIDABLE_SCORES, /* of attention, of all positions with all */
+    AP_AVOIDABLE_LARGE,  /* of over a twentieth of the peak each, that come and go or that nothing tells */
     AP_AVOIDABLE_STEP_TEMPORARIES, /* made and freed in the optimizer's step that is the peak */
     AP_AVOIDABLE_KIND_COUNT_
 };

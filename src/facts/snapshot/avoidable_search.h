@@ -74,9 +74,12 @@ static inline uint32_t ap_search_life_end(const struct ap_lifetime *life)
 
 /** The last pass that begins at or before an entry; NULL where none does. */
 const struct ap_pass *ap_search_pass(const struct ap_avoidable_search *search, uint32_t entry);
-/** Bytes that were not there from one entry to another, AP_NO_ENTRY = none. */
+/** Bytes that were not there from one entry, AP_NO_ENTRY = from before the history, to another, AP_NO_ENTRY = none. */
 AP_MUST_CHECK enum ap_status ap_search_cut(struct ap_avoidable_search *search, uint32_t from_entry, uint32_t end_entry,
                                            int64_t bytes, struct ap_error *reterr);
+/** All allocations of the history that are like this one, in order; they stay the search's. */
+AP_MUST_CHECK enum ap_status ap_search_alike(struct ap_avoidable_search *search, const struct ap_owned *like,
+                                             const struct ap_stay **ret_list, uint32_t *ret_count, struct ap_error *reterr);
 /** One allocation more, held by its stack, and by the line that called for it. */
 void ap_avoidable_add(const struct ap_avoidable_search *search, struct ap_avoidable *to, const struct ap_owned *owned);
 /** The same of a gradient, by the line that gave it back. */
@@ -87,10 +90,16 @@ AP_MUST_CHECK enum ap_status ap_avoidable_count_calls(const struct ap_avoidable_
 /** Of forward passes, kept for a backward pass that does not come, or does not take it. */
 AP_MUST_CHECK enum ap_status ap_search_unused_graphs(struct ap_avoidable_search *search, struct ap_avoidable *to,
                                                      struct ap_error *reterr);
+/** Of a step that found no room, while it is tried again. */
+AP_MUST_CHECK enum ap_status ap_search_failed_step(struct ap_avoidable_search *search, struct ap_avoidable *to,
+                                                   struct ap_error *reterr);
 /** What (log-)softmax over all words or positions makes, and what is as large. */
 AP_MUST_CHECK enum ap_status ap_search_logits(struct ap_avoidable_search *search, struct ap_avoidable *to,
                                               struct ap_error *reterr);
 AP_MUST_CHECK enum ap_status ap_search_scores(struct ap_avoidable_search *search, struct ap_avoidable *to,
                                               struct ap_error *reterr);
+/** Of over a twentieth of the peak each, that come and go or that nothing tells. */
+AP_MUST_CHECK enum ap_status ap_search_large(struct ap_avoidable_search *search, struct ap_avoidable *to,
+                                             struct ap_error *reterr);
 
 #endif

@@ -140,3 +140,27 @@ enum ap_status ap_periods_prove(const struct ap_owners *owners, uint32_t device,
     *ret_proof = loop == LOOP_OVER_CALLS || (loop == LOOP_UNKNOWN && freed) ? AP_PERIODS_STEPS : AP_PERIODS_UNSURE;
     return AP_OK;
 }
+
+enum ap_status ap_periods_of_passes(const struct ap_owners *owners, uint32_t device, struct ap_periods *ret_periods,
+                                    struct ap_error *reterr)
+{
+    const struct ap_replay_device *of = &owners->replay->devices[device];
+    struct ap_periods periods = { .gate = owners->gate, .source = AP_PERIODS_PASSES };
+    bool worked = true;
+    for (uint32_t i = 0; i < of->entry_count; i++) {
+        uint32_t entry = of->first_entry + i;
+        enum ap_work work = (enum ap_work)owners->work[entry];
+        if (owners->replay->snapshot->actions.name[entry].id != AP_ACTION_ALLOC)
+            continue;
+        enum ap_status status = worked && work == AP_WORK_FORWARD ? ap_periods_add(&periods, i, reterr) : AP_OK;
+        if (status != AP_OK) {
+            ap_periods_release(&periods);
+            return status;
+        }
+        worked = work == AP_WORK_BACKWARD || work == AP_WORK_OPTIMIZER || (worked && work != AP_WORK_FORWARD);
+    }
+    if (ap_period_count(&periods) < AP_LEAST_PERIODS)
+        periods.bound_count = 0;
+    *ret_periods = periods;
+    return AP_OK;
+}

@@ -19,4 +19,9 @@ AP_MUST_CHECK enum ap_status ap_periods_prove(const struct ap_owners *owners, ui
                                               const struct ap_periods *periods, enum ap_period_proof *ret_proof,
                                               struct ap_error *reterr);
 
+/** A forward pass and what follows until the next one behind backward or optimizer work; fewer than AP_LEAST_PERIODS are
+ *  none. Release with ap_periods_release. */
+AP_MUST_CHECK enum ap_status ap_periods_of_passes(const struct ap_owners *owners, uint32_t device,
+                                                  struct ap_periods *ret_periods, struct ap_error *reterr);
+
 #endif

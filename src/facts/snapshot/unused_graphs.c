@@ -37,11 +37,12 @@ static bool has_no_backward(const struct ap_avoidable_search *search, uint32_t a
 }
 
 /* The pass of a forward whose backward pass left it there, NULL = none: something else gave it back, and not in a later
- * backward pass. */
+ * backward pass. A backward pass that finds no room leaves what it did not come to. */
 static const struct ap_pass *left_behind(const struct ap_avoidable_search *search, uint32_t alloc, uint32_t end)
 {
     const struct ap_pass *pass = is_kept(search, alloc, end) && end != AP_NO_ENTRY ? ap_search_pass(search, alloc) : NULL;
-    if (!pass || pass->done == AP_NO_ENTRY || end < pass->done || ap_search_work(search, end) == AP_WORK_BACKWARD)
+    if (!pass || pass->done == AP_NO_ENTRY || end < pass->done || ap_search_work(search, end) == AP_WORK_BACKWARD ||
+        sees_failure(search, alloc, end))
         return NULL;
     const struct ap_pass *at = ap_search_pass(search, end);
     return at == pass || end < at->use || at->done == AP_NO_ENTRY || end > at->done ? pass : NULL;

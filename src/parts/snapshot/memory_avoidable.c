@@ -39,10 +39,12 @@ enum ap_status ap_own_put_avoidable(struct ap_peak_part *own, struct ap_error *r
         [AP_AVOIDABLE_PREVIOUS_OUTPUTS] = "previous_outputs",
         [AP_AVOIDABLE_BATCHES_AHEAD] = "batches_ahead",
         [AP_AVOIDABLE_UNUSED_GRAPHS] = "unused_graphs",
+        [AP_AVOIDABLE_FAILED_STEP] = "failed_step",
         [AP_AVOIDABLE_OLD_STATE] = "old_state",
         [AP_AVOIDABLE_ACTIVATIONS] = "activations",
         [AP_AVOIDABLE_LOGITS] = "logits",
         [AP_AVOIDABLE_SCORES] = "scores",
+        [AP_AVOIDABLE_LARGE] = "large_tensors",
         [AP_AVOIDABLE_STEP_TEMPORARIES] = "step_temporaries",
     };
     struct ap_value *to = ap_add_object(own->pass->model, own->memory, "avoidable");

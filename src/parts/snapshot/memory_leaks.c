@@ -27,6 +27,7 @@ const char *ap_memory_period_source(enum ap_period_source source)
         [AP_PERIODS_ANNOTATIONS] = "annotations",
         [AP_PERIODS_REPETITION] = "repetition",
         [AP_PERIODS_EQUAL_PARTS] = "equal parts",
+        [AP_PERIODS_PASSES] = "passes",
     };
     return names[source];
 }
@@ -68,6 +69,26 @@ static enum ap_status only_sets_up(const struct ap_snapshot_part *pass, uint32_t
     return AP_OK;
 }
 
+/* Where steps become longer nothing comes at even distances, but passes tell them. Only a leak is told of them, and only
+ * while it is there: what the steps within a step keep goes with the outer one. */
+static enum ap_status try_passes(const struct ap_snapshot_part *pass, uint32_t device, struct found *found,
+                                 struct ap_error *reterr)
+{
+    struct ap_growth growth;
+    struct ap_periods periods;
+    AP_TRY(ap_periods_of_passes(pass->owners, device, &periods, reterr));
+    AP_TRY(ap_growth_find_in(pass->replay, device, &periods, &growth, reterr));
+    bool leaks = growth.verdict == AP_GROWTH_LEAK && growth.held_bytes >= growth.leaking_bytes / 2;
+    if (leaks) {
+        ap_growth_release(&found->growth);
+        found->growth = growth;
+        found->proof = AP_PERIODS_STEPS;
+    } else {
+        ap_growth_release(&growth);
+    }
+    return AP_OK;
+}
+
 /* Of periods that are no steps nothing is said; of those that may be, no leak. That little is freed holds of any. */
 static enum ap_status find_growth(const struct ap_snapshot_part *pass, uint32_t device, struct found *ret_found,
                                   struct ap_error *reterr)
@@ -76,6 +97,8 @@ static enum ap_status find_growth(const struct ap_snapshot_part *pass, uint32_t 
     AP_TRY(ap_growth_find(pass->replay, device, &found.growth, reterr));
     bool sets_up = false;
     enum ap_status status = ap_periods_prove(pass->owners, device, &found.growth.periods, &found.proof, reterr);
+    if (status == AP_OK && (found.proof == AP_PERIODS_NO_STEPS || found.growth.periods.source == AP_PERIODS_EQUAL_PARTS))
+        status = try_passes(pass, device, &found, reterr);
     if (status == AP_OK && found.growth.verdict == AP_GROWTH_LEAK)
         status = only_sets_up(pass, device, &found.growth, &sets_up, reterr);
     if (status != AP_OK) {

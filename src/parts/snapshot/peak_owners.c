@@ -7,8 +7,6 @@
 
 #include "poison.h"
 
-#define LARGE_PART 20 /* our choice */
-
 /* ---------------------------------------------------------------------------------------------------------- categories */
 
 struct owner_sum {
@@ -19,23 +17,13 @@ struct owner_sum {
 /* By evidence, and from that by category. */
 struct owner_sums {
     struct owner_sum evidence[AP_OWNER_EVIDENCE_COUNT_], category[AP_OWNER_CATEGORY_COUNT_];
-    struct owner_sum large; /* of those that come and go with a step, each over a LARGE_PART of the whole */
-    int64_t stacked_bytes;  /* with a stack */
+    int64_t stacked_bytes; /* with a stack */
 };
 
 static void add_owned(struct owner_sum *sum, int64_t bytes, bool *overflowed)
 {
     sum->bytes = ap_add_sat(sum->bytes, bytes, overflowed);
     sum->count++;
-}
-
-/* One tensor of those that come and go with a step. */
-static bool is_large(const struct ap_owned *owned, int64_t total_bytes)
-{
-    enum ap_owner_category category = ap_owner_evidence_category((enum ap_owner_evidence)owned->evidence);
-    return owned->bytes > total_bytes / LARGE_PART &&
-           (category == AP_OWNER_ACTIVATIONS || category == AP_OWNER_TEMPORARIES || category == AP_OWNER_KEPT ||
-            category == AP_OWNER_UNKNOWN);
 }
 
 static void sum_owners(const struct ap_owned_device *device, struct owner_sums *ret_sums, bool *overflowed)
@@ -46,8 +34,6 @@ static void sum_owners(const struct ap_owned_device *device, struct owner_sums *
         add_owned(&ret_sums->evidence[owned->evidence], owned->bytes, overflowed);
         add_owned(&ret_sums->category[ap_owner_evidence_category((enum ap_owner_evidence)owned->evidence)], owned->bytes,
                   overflowed);
-        if (is_large(owned, device->total_bytes))
-            add_owned(&ret_sums->large, owned->bytes, overflowed);
         if (owned->stack)
             ret_sums->stacked_bytes = ap_add_sat(ret_sums->stacked_bytes, owned->bytes, overflowed);
     }
@@ -263,6 +249,19 @@ static enum ap_status put_device(struct ap_peak_part *own, struct ap_value *list
 
 /* ----------------------------------------------------------------------------------------- the device with most of all */
 
+/* What a checkpoint computes again in the backward pass, and keeps until that has gone through it. */
+static int64_t recomputed(struct ap_peak_part *own)
+{
+    int64_t bytes = 0;
+    for (uint32_t i = 0; own->has_largest && i < own->largest.count; i++) {
+        const struct ap_owned *owned = &own->largest.list[i];
+        if (owned->stack && own->owners->stacks[owned->stack].in_backward &&
+            ap_owner_evidence_category((enum ap_owner_evidence)owned->evidence) == AP_OWNER_ACTIVATIONS)
+            bytes = ap_add_sat(bytes, owned->bytes, &own->pass->overflowed);
+    }
+    return bytes;
+}
+
 static void put_ratios(struct ap_peak_part *own, struct ap_value *to)
 {
     static const char *const keys[] = {
@@ -293,9 +292,9 @@ static void put_ratios(struct ap_peak_part *own, struct ap_value *to)
         early_bytes = ap_early_gradients(own->owners, &own->ranges, &own->largest, &own->pass->overflowed);
     ap_put_bytes(own->pass, to, "gradients_in_forward_bytes", own->has_largest, early_bytes);
     ap_add_quotient(model, to, "gradients_in_forward_ratio", (double)early_bytes, total);
-    ap_put_count(own->pass, to, "large_count", own->has_largest, sums.large.count);
-    ap_put_bytes(own->pass, to, "large_bytes", own->has_largest, sums.large.bytes);
-    ap_add_quotient(model, to, "large_ratio", (double)sums.large.bytes, total);
+    int64_t recomputed_bytes = recomputed(own);
+    ap_put_bytes(own->pass, to, "recomputed_bytes", own->has_largest, recomputed_bytes);
+    ap_add_quotient(model, to, "recomputed_ratio", (double)recomputed_bytes, total);
 }
 
 /* Keeps the list of the largest; the first of equal ones. */

@@ -87,6 +87,7 @@ static void write_avoidable(struct doc *doc)
                   { "previous_outputs", "results of the step before" },
                   { "batches_ahead", "batches ahead of the loop" },
                   { "unused_graphs", "graphs that no backward pass goes through" },
+                  { "failed_step", "what a step that found no room had made" },
                   { "old_state", "state of an earlier optimizer" },
                   { "step_temporaries", "temporaries of the optimizer's step" } };
     bool any = false;

@@ -179,12 +179,6 @@ static void write_places(struct doc *doc, const struct ap_value *finding)
                     : "**In the trace:** at {t start_us} us for {r dur_us}, tid {i tid}");
 }
 
-/* For which traces the rule is, which says nothing of this one. */
-static bool is_scope(const struct ap_value *evidence)
-{
-    return ap_text_starts_with(ap_text_member(evidence, "metric"), "trace.recorded.");
-}
-
 static void write_evidence(struct doc *doc, const struct ap_value *finding)
 {
     static const struct doc_column columns[] = { NAME(NULL, "Path"), NUMBER(NULL, "Measured"), NUMBER(NULL, "Threshold") };
@@ -194,9 +188,8 @@ static void write_evidence(struct doc *doc, const struct ap_value *finding)
         return;
     doc->backend->grid(doc, COUNTED(columns));
     for (; evidence; evidence = evidence->next) {
-        const struct ap_value *value = ap_value_member(evidence, "value");
-        if (!value || value->type == AP_VALUE_NULL || is_scope(evidence))
-            continue; /* one side of an "or", which did not decide */
+        if (!ap_evidence_is_told(evidence))
+            continue;
         ap_doc_begin(doc, DOC_ROW);
         ap_doc_cell(doc, evidence, "{n metric}");
         for (size_t i = 0; i < AP_COUNT_OF(keys); i++) {

@@ -115,11 +115,33 @@ uint32_t ap_stack_calling_frame(const struct ap_snapshot *snapshot, uint32_t sta
     return UINT32_MAX;
 }
 
+/* Innermost in all stacks of C++: what recorded the stack, and the allocator. */
+static bool is_of_every_stack(struct ap_text name)
+{
+    static const char *const beginnings[] = { "torch::unwind::", "torch::CapturedTraceback::",
+                                              "torch::cuda::(anonymous namespace)::gather",
+                                              "c10::cuda::CUDACachingAllocator::" };
+    for (size_t i = 0; i < AP_COUNT_OF(beginnings); i++)
+        if (ap_text_starts_with(name, beginnings[i]))
+            return true;
+    return false;
+}
+
+static uint32_t innermost_of_few(const struct ap_snapshot *snapshot, uint32_t stack)
+{
+    uint32_t count;
+    const uint32_t *frames = ap_stack_frames(&snapshot->stacks, stack, &count);
+    for (uint32_t i = 0; i < count; i++)
+        if (!is_of_every_stack(ap_strpool_text(&snapshot->strings, snapshot->stacks.frames[frames[i]].name)))
+            return i;
+    return 0;
+}
+
 uint32_t ap_stack_main_frame(const struct ap_snapshot *snapshot, uint32_t stack)
 {
     uint32_t user = ap_stack_user_frame(snapshot, stack), backward;
     if (user != UINT32_MAX)
         return user;
     backward = ap_stack_backward_frame(snapshot, stack);
-    return backward == UINT32_MAX ? 0 : backward;
+    return backward == UINT32_MAX ? innermost_of_few(snapshot, stack) : backward;
 }

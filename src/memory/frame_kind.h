@@ -18,7 +18,8 @@ uint32_t ap_stack_backward_frame(const struct ap_snapshot *snapshot, uint32_t st
 bool ap_frame_calls_module(const struct ap_snapshot *snapshot, uint32_t frame);
 /** Index of the user's line that called the outermost module; UINT32_MAX where no module or no such line is seen. */
 uint32_t ap_stack_calling_frame(const struct ap_snapshot *snapshot, uint32_t stack);
-/** Index of the frame that stands for the stack: the user's, else the node of a backward pass, else the innermost. */
+/** Index of the frame that stands for the stack: the user's, else the node of a backward pass, else the
+ *  innermost one that is neither the recorder's nor the allocator's. */
 uint32_t ap_stack_main_frame(const struct ap_snapshot *snapshot, uint32_t stack);
 
 #endif

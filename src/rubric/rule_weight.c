@@ -9,8 +9,10 @@
 #include "poison.h"
 
 #define SHARE_THAT_RAISES 0.30
-#define SHARE_THAT_LOWERS 0.02
-#define SHARE_OF_LITTLE 0.005 /* whatever the rule is */
+/* no severity without the share that it stands for, whatever the rule is */
+#define LEAST_OF_MEDIUM 0.02
+#define LEAST_OF_HIGH 0.10
+#define LEAST_OF_CRITICAL 0.20
 /* a device whose rows are behind the cut, or missing, looks idle */
 #define MOST_OF_DOUBTFUL_IDLE_TIME AP_SEVERITY_medium
 #define WEIGHT_OF_RECORDING 0.2 /* another recording speeds nothing up, either */
@@ -159,6 +161,15 @@ bool ap_rule_is_of_recording(const struct ap_rule *rule)
     return rule->domain == AP_DOMAIN_quality && rule->severity <= AP_SEVERITY_low;
 }
 
+static void limit_severity(struct ap_fired *fired, double share)
+{
+    int most = share >= LEAST_OF_CRITICAL ? AP_SEVERITY_critical
+               : share >= LEAST_OF_HIGH   ? AP_SEVERITY_high
+               : share >= LEAST_OF_MEDIUM ? AP_SEVERITY_medium
+                                          : AP_SEVERITY_low;
+    fired->severity = fired->severity < most ? fired->severity : most;
+}
+
 static void set_severity_by_share(const struct ap_judge *judge, struct ap_fired *fired)
 {
     bool sure = confidence_of_facts(judge, fired->rule, AP_CONFIDENCE_high) > AP_CONFIDENCE_low;
@@ -171,10 +182,7 @@ static void set_severity_by_share(const struct ap_judge *judge, struct ap_fired 
     sure = sure && !ap_rule_is_of_recording(fired->rule);
     if (sure && fired->share >= SHARE_THAT_RAISES && fired->severity < AP_SEVERITY_critical)
         fired->severity++;
-    else if (fired->share < SHARE_OF_LITTLE && fired->severity > AP_SEVERITY_low)
-        fired->severity = AP_SEVERITY_low;
-    else if (fired->share < SHARE_THAT_LOWERS && fired->severity > AP_SEVERITY_low)
-        fired->severity--;
+    limit_severity(fired, fired->share);
 }
 
 static void set_severity(const struct ap_judge *judge, struct ap_fired *fired)
@@ -193,7 +201,7 @@ static void set_severity(const struct ap_judge *judge, struct ap_fired *fired)
  * what a job needs to hold is often more than what it wastes. */
 static void set_weight(struct ap_fired *fired)
 {
-    static const double by_severity[] = { 0, 0, 0.02, 0.10, 1, 1 };
+    static const double by_severity[] = { 0, 0, LEAST_OF_MEDIUM, LEAST_OF_HIGH, 1, 1 };
     double least = by_severity[fired->severity], most = by_severity[fired->severity + 1];
     double bytes = fired->share * WEIGHT_OF_BYTES;
     if (fired->share >= 0 && ap_rule_ranks_by_time(fired->rule))
@@ -257,8 +265,11 @@ enum ap_status ap_fired_weigh_by_gain(struct ap_judge *judge, struct ap_fired *f
         is_bound_by_communication(judge, fired->rule) || hides_kernels(judge, fired->rule))
         return AP_OK;
     AP_TRY(ap_rule_gain(fired->rule, judge->root, fired->saving, judge->options, &gain, judge->reterr));
-    if (gain.known && fired->weight > BOUND_OVER_PREDICTION * gain.step_ratio)
+    if (gain.known && fired->weight > BOUND_OVER_PREDICTION * gain.step_ratio) {
         fired->weight = gain.step_ratio > 0 ? BOUND_OVER_PREDICTION * gain.step_ratio : 0;
+        /* no lower: the recorder slows the host that is replayed, and what it hides may come to light without it */
+        limit_severity(fired, fired->weight > LEAST_OF_MEDIUM ? fired->weight : LEAST_OF_MEDIUM);
+    }
     int64_t replayed_ns = gain.known ? gained_ns(judge, &gain) : 0, part_ns = ap_judge_phase_ns(judge, fired->rule);
     if (replayed_ns > fired->saving && replayed_ns <= BOUND_OVER_PREDICTION * fired->saving)
         fired->told = part_ns >= fired->saving && replayed_ns > part_ns ? part_ns : replayed_ns;

@@ -454,13 +454,13 @@ static void severity_follows_clauses_and_shares(void)
     } rows[] = {
         { 100, "high", "high" },
         { 300, "high", "critical" },
-        { 900, "critical", "critical" },
+        { 99, "high", "medium" },
+        { 200, "critical", "critical" },
+        { 199, "critical", "high" },
         { 300, "low", "medium" },
         { 299, "low", "low" },
-        { 19, "high", "medium" },
-        { 20, "high", "high" },
-        { 5, "critical", "high" },
-        { 4, "critical", "low" },
+        { 20, "critical", "medium" },
+        { 19, "critical", "low" },
         { 1, "low", "low" },
         { 900, "info", "info" },
         { 1, "info", "info" },
@@ -757,13 +757,13 @@ static void findings_are_ranked_by_what_they_save(void)
     struct ap_model model;
     a_base_tree(&model); /* idle 10 %, busy 40 %, slack 25 % and a fifth of that as weight, within the severity's bounds */
     judge(&model,
-          RANKED("note", "info", "\nrank_by: gpu.busy_us") RANKED("idle", "critical", "\nrank_by: gpu.idle_us")
+          RANKED("note", "info", "\nrank_by: gpu.busy_us") RANKED("a-idle", "low", "\nrank_by: gpu.idle_us")
               RANKED("busy", "low", "\nrank_by: gpu.busy_us") RANKED("slack", "low", "\nrank_by: memory.state.slack_bytes")
                   RANKED("kept", "medium", "\nrank_by: memory.state.slack_bytes")
                       RANKED("leak", "high", "\nrank_by: memory.state.slack_bytes") RANKED("oom", "critical", "")
                           RANKED("b-high", "high", "") RANKED("a-high", "high", "") RANKED("medium", "medium", "")
                               RANKED("low", "low", "") RANKED("unknown", "low", "\nrank_by: steps.mean_us"));
-    order_is(&model, "oom busy idle a-high b-high leak kept medium slack low unknown note ");
+    order_is(&model, "oom busy a-high b-high leak a-idle kept medium slack low unknown note ");
 }
 
 /* As if a replay said it: 4 % of a step for what waits, 15 % for gaps, nothing of the rest. */
@@ -778,7 +778,7 @@ static enum ap_status tell_gain(void *context, struct ap_text change, bool *ret_
     return AP_OK;
 }
 
-/* Busy is a bound of 40 %, idle of 10 %. */
+/* Busy is a bound of 40 %, idle of 10 %. What a replay gains little by is of medium severity, and no lower. */
 static void a_bound_weighs_no_more_than_twice_what_is_predicted(void)
 {
     static const char document[] = RANKED("waits", "high", "\nrank_by: gpu.busy_us\nchange: wait = explicit gone")
@@ -793,6 +793,9 @@ static void a_bound_weighs_no_more_than_twice_what_is_predicted(void)
     ok(ap_rubric_parse(&gate, document, strlen(document), "r.md", &rubric, &error) == AP_OK, "read");
     ok(ap_rubric_apply(rubric, &options, &model, &error) == AP_OK, "applied");
     ap_rubric_free(rubric);
+    static const char *const severities[] = { "critical", "high", "medium", "medium" };
+    for (size_t i = 0; i < AP_COUNT_OF(severities); i++)
+        says(finding(&model, i), "severity", severities[i]);
     order_is(&model, "loads bound waits worse ");
 }
 

@@ -342,6 +342,36 @@ static void a_copy_that_blocks_while_the_gpu_idles_is_the_cause(void)
     FIRST(figures, "copy-as-symptom", "graph-gaps");
 }
 
+static void waiting_for_a_large_copy_is_told_once(void)
+{
+    static const struct figure figures[] = {
+        { "trace.window_us", 340e6 },
+        { "gpu.window_us", 340e6 },
+        { "gpu.busy_us", 308e6 },
+        { "gpu.idle_us", 32e6 },
+        { "gpu.memcpy.dtoh_bytes", 335e6 },
+        { "gpu.memcpy.dtoh_dur_us", 259e6 },
+        { "gpu.memcpy.dtoh_held_us", 287e6 },
+        { "sync.idle_us", 27.5e6 },
+        { "sync.idle_share_ratio", 0.08 },
+        { "sync.costly_count", 5 },
+    };
+    FIRST(figures, "large-results-to-host", "device-ran-dry");
+}
+
+static void weights_that_are_unpacked_are_told_once(void)
+{
+    static const struct figure figures[] = {
+        { "trace.window_us", 36e6 },
+        { "trace.recorded.shapes", 1 },
+        { "habits.weight_made.cost_ratio", 0.58 },
+        { "habits.weight_made.gain_us", 18.6e6 },
+        { "compute.dequantized.kernel_ratio", 0.45 },
+        { "compute.dequantized.total_dur_us", 14.4e6 },
+    };
+    FIRST(figures, "weights-made-anew", "dequantized-weights");
+}
+
 static void waiting_for_gloo_is_not_called_python_time(void)
 {
     static const struct figure figures[] = {
@@ -566,6 +596,8 @@ int main(void)
     a_trace_of_the_start_is_told_to_be_one();
     a_copy_that_waits_for_a_busy_gpu_costs_nothing();
     a_copy_that_blocks_while_the_gpu_idles_is_the_cause();
+    waiting_for_a_large_copy_is_told_once();
+    weights_that_are_unpacked_are_told_once();
     waiting_for_gloo_is_not_called_python_time();
     full_memory_is_not_called_slack();
     cache_that_each_step_fills_is_not_called_slack();

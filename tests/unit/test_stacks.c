@@ -201,6 +201,12 @@ static void whose_frame(void)
     is_int(ap_stack_main_frame(bench.snapshot, stack), 1, "but a node that asked");
     stack = take(&bench, "[{\"filename\": \"??\", \"line\": 0, \"name\": \"x\"}]");
     is_int(ap_stack_main_frame(bench.snapshot, stack), 0, "else the innermost one stands for it");
+    stack = take(
+        &bench, "[{\"filename\": \"??\", \"line\": 0, \"name\": \"torch::CapturedTraceback::gather(bool)\"}, {\"filename\": "
+                "\"a.cpp\", \"line\": 0, \"name\": \"torch::cuda::(anonymous namespace)::gather_with_cpp()\"}, "
+                "{\"filename\": \"b.cpp\", \"line\": 0, \"name\": \"c10::cuda::CUDACachingAllocator::malloc()\"}, "
+                "{\"filename\": \"c.cpp\", \"line\": 0, \"name\": \"at::empty\"}]");
+    is_int(ap_stack_main_frame(bench.snapshot, stack), 3, "behind the recorder and the allocator, which are in all stacks");
     end(&bench);
 }
 

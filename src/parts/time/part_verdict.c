@@ -319,8 +319,8 @@ static const char *why_unknown(const struct ap_part_context *context, const stru
     if (is_true(root, "trace.recorded.runtime") || is_true(root, "trace.recorded.gpu_listed") ||
         is_true(root, "cpu.signals.gpu_use.count"))
         return is_true(root, "trace.by_pytorch")
-                   ? "the run used a GPU, of whose work no row was recorded: record with ProfilerActivity.CUDA"
-                   : "the run used a GPU, of whose work no row was recorded";
+                   ? "the file tells of a GPU, of whose work no row was recorded: record with ProfilerActivity.CUDA"
+                   : "the file tells of a GPU, of whose work no row was recorded";
     if (context->facts->main_track == AP_NO_ROW)
         return "no row is of a kind that is known here";
     return NULL;

@@ -26,6 +26,18 @@ bool ap_findings_save(const struct ap_value *findings)
     return finding;
 }
 
+static bool has(const struct ap_value *row, const char *key)
+{
+    const struct ap_value *value = ap_value_member(row, key);
+    return value && value->type != AP_VALUE_NULL;
+}
+
+bool ap_evidence_is_told(const struct ap_value *evidence)
+{
+    return has(evidence, "value") && has(evidence, "threshold") &&
+           !ap_text_starts_with(ap_text_member(evidence, "metric"), "trace.recorded.");
+}
+
 static bool is_told_elsewhere(const struct ap_value *root, const struct ap_value *finding)
 {
     const struct ap_value *reason = ap_value_first(ap_value_at(root, "capture.reasons"));

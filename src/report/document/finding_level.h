@@ -22,6 +22,9 @@ size_t ap_finding_remarks(const struct ap_value *root, const struct ap_value *re
 /** Does the warning say that figures may be far off: a cut or broken input, or an error? */
 bool ap_warning_is_alert(const struct ap_value *warning);
 
+/** A comparison of a measured value with a limit, and not which recordings the rule is for, or that a figure is known. */
+bool ap_evidence_is_told(const struct ap_value *evidence);
+
 /** The line, operator, kernel (by its short name) or place that it is about first; no text where none is known. */
 struct ap_text ap_finding_where(const struct ap_value *finding);
 

@@ -213,9 +213,8 @@ static void write_evidence(struct html *html, const struct ap_value *finding)
     bool any = false;
     for (; evidence; evidence = evidence->next) {
         struct ap_text figure = ap_text_member(evidence, "metric");
-        const struct ap_value *value = ap_value_member(evidence, "value");
-        if (!value || value->type == AP_VALUE_NULL)
-            continue; /* one side of an "or", which did not decide */
+        if (!ap_evidence_is_told(evidence))
+            continue;
         if (!any)
             ap_html_string(
                 html, "<div class=\"t\" tabindex=\"0\"><table>\n<thead><tr><th scope=\"col\">Path</th><th scope=\"col\" "
@@ -224,7 +223,7 @@ static void write_evidence(struct html *html, const struct ap_value *finding)
         ap_html_string(html, "<tr><th scope=\"row\">");
         ap_html_name(html, figure);
         ap_html_string(html, "</th><td class=\"r\">");
-        ap_html_measure(html, value, figure);
+        ap_html_measure(html, ap_value_member(evidence, "value"), figure);
         ap_html_string(html, "</td><td class=\"r\">");
         ap_html_measure(html, ap_value_member(evidence, "threshold"), figure);
         ap_html_string(html, "</td></tr>\n");

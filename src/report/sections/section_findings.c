@@ -97,19 +97,32 @@ static const struct ap_value *replayed_for(struct doc *doc, const struct ap_valu
 /* Steps count until all is done that they launched, which may be long after the host has gone on. */
 #define LATE_RATIO 1.1
 
+static bool is_of_window(struct doc *doc, const struct ap_value *prediction)
+{
+    double before = 0, all = 0;
+    bool is_longer = ap_value_number(ap_value_member(prediction, "before_us"), &before) &&
+                     ap_value_number(ap_doc_at(doc, "steps.steady.total_us"), &all) && before > all;
+    return is_longer || !ap_value_integer(ap_doc_at(doc, "steps.count"), 0);
+}
+
+/* Of a window of which less than half is known a share says nothing, and it is no surprise that the rest stays. */
+static bool is_mostly_unknown(struct doc *doc, const struct ap_value *prediction)
+{
+    int64_t before_ns = ap_value_integer(ap_value_member(prediction, "before_us"), 0);
+    return is_of_window(doc, prediction) && ap_value_integer(ap_doc_at(doc, "verdict.known_us"), before_ns) < before_ns / 2;
+}
+
 static const char *told_before(struct doc *doc, const struct ap_value *prediction)
 {
-    double before = 0, mean = 0, all = 0;
-    bool is_window = ap_value_number(ap_value_member(prediction, "before_us"), &before) &&
-                     ap_value_number(ap_doc_at(doc, "steps.steady.total_us"), &all) && before > all;
-    if (is_window || !ap_value_integer(ap_doc_at(doc, "steps.count"), 0))
+    double before = 0, mean = 0;
+    if (is_of_window(doc, prediction))
         return "**Predicted:** the window of {r before_us}";
-    bool late = ap_value_number(ap_doc_at(doc, "steps.steady.mean_us"), &mean) && before > LATE_RATIO * mean;
+    bool late = ap_value_number(ap_value_member(prediction, "before_us"), &before) &&
+                ap_value_number(ap_doc_at(doc, "steps.steady.mean_us"), &mean) && before > LATE_RATIO * mean;
     return late ? "**Predicted:** a step of {r before_us} (until all that it launched is done)"
                 : "**Predicted:** a step of {r before_us}";
 }
 
-/* What the change makes no shorter has no share that goes; of little that goes two rounded times look the same. */
 /* Less than half of what the finding could save at most. */
 static bool is_far_below_bound(const struct ap_value *finding, const struct ap_value *prediction)
 {
@@ -118,6 +131,7 @@ static bool is_far_below_bound(const struct ap_value *finding, const struct ap_v
            ap_value_number(ap_value_member(prediction, "gain_ratio"), &gain) && share > 2 * (gain > 0 ? gain : 0);
 }
 
+/* What the change makes no shorter has no share that goes; of little that goes two rounded times look the same. */
 static void write_prediction(struct doc *doc, const struct ap_value *finding)
 {
     const struct ap_value *prediction = ap_value_member(finding, "prediction");
@@ -127,13 +141,15 @@ static void write_prediction(struct doc *doc, const struct ap_value *finding)
     ap_doc_tell(doc, prediction, told_before(doc, prediction));
     int64_t gain_ns = ap_value_integer(ap_value_member(prediction, "gain_us"), 0);
     int64_t before_ns = ap_value_integer(ap_value_member(prediction, "before_us"), 0);
+    bool unknown = is_mostly_unknown(doc, prediction);
     ap_doc_tell(doc, prediction,
-                gain_ns > 0 && gain_ns < before_ns / 100 ? " gets {r gain_us} shorter, {F gain_ratio}"
+                gain_ns > 0 && unknown                     ? " gets {r gain_us} shorter"
+                : gain_ns > 0 && gain_ns < before_ns / 100 ? " gets {r gain_us} shorter, {F gain_ratio}"
                 : gain_ns > 0  ? " takes {r after_us}, {F gain_ratio} less (range: {r after_low_us} to {r after_high_us})"
                 : gain_ns == 0 ? " takes as long"
                                : " takes {r after_us} (range: {r after_low_us} to {r after_high_us})");
     ap_doc_tell(doc, replayed_for(doc, finding), ", replayed with {w change}");
-    if (is_far_below_bound(finding, prediction))
+    if (!unknown && is_far_below_bound(finding, prediction))
         ap_doc_say(doc, ": far below the bound, as something else limits it then");
     ap_doc_tell(doc, prediction, "[. Not in it: {p limit}]");
     ap_doc_end(doc, DOC_ITEM);
@@ -179,12 +195,6 @@ static void write_places(struct doc *doc, const struct ap_value *finding)
                     : "**In the trace:** at {t start_us} us for {r dur_us}, tid {i tid}");
 }
 
-/* For which traces the rule is, which says nothing of this one. */
-static bool is_scope(const struct ap_value *evidence)
-{
-    return ap_text_starts_with(ap_text_member(evidence, "metric"), "trace.recorded.");
-}
-
 static void write_evidence(struct doc *doc, const struct ap_value *finding)
 {
     static const struct doc_column columns[] = { NAME(NULL, "Path"), NUMBER(NULL, "Measured"), NUMBER(NULL, "Threshold") };
@@ -194,9 +204,8 @@ static void write_evidence(struct doc *doc, const struct ap_value *finding)
         return;
     doc->backend->grid(doc, COUNTED(columns));
     for (; evidence; evidence = evidence->next) {
-        const struct ap_value *value = ap_value_member(evidence, "value");
-        if (!value || value->type == AP_VALUE_NULL || is_scope(evidence))
-            continue; /* one side of an "or", which did not decide */
+        if (!ap_evidence_is_told(evidence))
+            continue;
         ap_doc_begin(doc, DOC_ROW);
         ap_doc_cell(doc, evidence, "{n metric}");
         for (size_t i = 0; i < AP_COUNT_OF(keys); i++) {

@@ -95,7 +95,7 @@ static double spared(struct casts *casts, const struct ap_tensor_dims *weight, s
         double passed = uses.lengthened < made ? uses.lengthened : made;
         return passed >= OFTEN * uses.gathered ? (passed - uses.gathered) / made : 0;
     }
-    return made > 0 && uses.multiplied >= made && uses.lengthened <= 0 && uses.changed <= 0 ? 1 : 0;
+    return made > 0 && uses.multiplied >= made && uses.lengthened <= 0 && !uses.changed ? 1 : 0;
 }
 
 /* Calls of the shape with all that they call, of which that share goes. */

@@ -246,7 +246,7 @@ static enum ap_status look_at_penalty(struct ap_habit_rows *rows, size_t at, siz
         uint64_t words = ap_item_words(rows, &rows->items[end]);
         bool has_sizes = ap_habit_read_tensors(rows, end, &list);
         if (has_sizes && AP_HAS(words, MAGNITUDE)) {
-            if (!ap_item_sequence(rows, &rows->items[end]) || !ap_habit_is_trained(rows, end))
+            if (!ap_item_sequence(rows, &rows->items[end]) || !ap_habit_is_trained(rows, end, 0))
                 break;
             if (!count)
                 first = list;

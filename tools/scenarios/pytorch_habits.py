@@ -1180,3 +1180,19 @@ def blurred_by_a_matrix(planted):
         across = functional.conv2d(pictures, line, padding=(0, 7), groups=3)
         return functional.conv2d(across, line.mT, padding=(7, 0), groups=3)
     return training(model, lambda: functional.cross_entropy(model(blurred()), labels))
+
+
+def adjacency_again(planted):
+    """The adjacency of a graph is put together in each layer of each step; the twin builds it once."""
+    count, edges = 2000, torch.randint(2000, (2, 40000))
+    features, labels = rows(count, 32)
+    layers = nn.ModuleList([nn.Linear(32, 16), nn.Linear(16, CLASSES)])
+
+    def near():
+        return torch.sparse_coo_tensor(edges, torch.ones(edges.shape[1]), (count, count)).coalesce()
+    built = near()
+
+    def loss_of():
+        hidden = torch.sparse.mm(near() if planted else built, layers[0](features)).relu()
+        return functional.cross_entropy(torch.sparse.mm(near() if planted else built, layers[1](hidden)), labels)
+    return training(layers, loss_of)

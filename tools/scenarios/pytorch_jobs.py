@@ -531,6 +531,7 @@ JOBS = {
     "convolved-by-patches": Job(habits.convolved_by_patches, ["convolution-by-patches"], steps=4, windows=5,
                                 profiler=SHAPES),
     "blurred-by-a-matrix": Job(habits.blurred_by_a_matrix, ["image-filter-as-matrix"], steps=4, windows=5, profiler=SHAPES),
+    "adjacency-again": Job(habits.adjacency_again, ["sparse-matrix-made-again"], steps=4, windows=5, profiler=SHAPES),
     "tokens-by-mask": Job(habits.tokens_by_mask, ["mask-gradients-on-cpu"], steps=4, windows=5, profiler=SHAPES),
     "averaged-by-name": Job(habits.averaged_by_name, ["python-at-line"], steps=3, windows=5, profiler=STACKS,
                             least_frame_us=5.0),

@@ -179,10 +179,25 @@ static int by_rank(const void *left, const void *right)
     return ap_text_compare(a->rule->id, b->rule->id);
 }
 
-/* That the host is waited for is the sum of all that it does. */
-static bool is_of_host(const struct ap_rule *rule)
+static bool ranks_by(const struct ap_rule *rule, const char *path)
 {
-    return rule->rank_by_count && strncmp(rule->rank_by[0]->path, "verdict.host.", 13) == 0;
+    return rule->rank_by_count && strncmp(rule->rank_by[0]->path, path, strlen(path)) == 0;
+}
+
+/* That the host is waited for is the sum of all that it does, time outside of operators that of all that Python does there.
+ * The least severity of a cause that comes before that; info where the finding is no such sum. */
+static int least_of_causes(const struct ap_rule *rule)
+{
+    if (ranks_by(rule, "verdict.host."))
+        return AP_SEVERITY_medium;
+    return ranks_by(rule, "cpu.thread_summary.long_gaps_us") ? AP_SEVERITY_low : AP_SEVERITY_info;
+}
+
+/* Half of its time, where that is known for both. */
+static bool lies_within(const struct ap_judge *judge, const struct ap_fired *cause, const struct ap_fired *symptom)
+{
+    struct ap_stretches *own = time_of(judge, cause), *whole = time_of(judge, symptom);
+    return !own || !whole || ap_stretches_overlap_ns(own, whole) >= (ap_stretches_length_ns(own) + 1) / 2;
 }
 
 /* What is not a cause of it, and weighs more than its cause, would come first then: beside a verdict about the host. */
@@ -202,12 +217,13 @@ static void put_behind_causes(struct ap_judge *judge)
 {
     for (size_t i = 0; i < judge->fired_count; i++) {
         struct ap_fired *symptom = &judge->fired[i];
+        int least = least_of_causes(symptom->rule);
         double largest = symptom->weight * PART_OF_CAUSES;
         bool has_cause = false;
-        for (size_t j = 0; j < judge->fired_count && !symptom->hidden && is_of_host(symptom->rule); j++) {
+        for (size_t j = 0; j < judge->fired_count && !symptom->hidden && least > AP_SEVERITY_info; j++) {
             const struct ap_fired *cause = &judge->fired[j];
-            if (cause->hidden || cause->severity < AP_SEVERITY_medium || !is_about_time(cause) || !cause->has_saving ||
-                cause->weight < largest || !is_suppressed_by(symptom, cause))
+            if (cause->hidden || cause->severity < least || !is_about_time(cause) || !cause->has_saving ||
+                cause->weight < largest || !is_suppressed_by(symptom, cause) || !lies_within(judge, cause, symptom))
                 continue;
             largest = cause->weight;
             has_cause = true;

@@ -151,6 +151,57 @@ static void products_with_integers_and_diagonals_are_told(void)
     }
 }
 
+#define MICRO_BATCHES 4
+
+/* Two steps, in marks of that name, that put @times matrices of 5000 entries together, and choose by @chooses. */
+static void sparse_matrices(struct run *run, const char *mark, int times, const char *chooses, const char *sizes)
+{
+    char name[40];
+    begin(run);
+    for (int step = 0; step < 2; step++) {
+        int64_t start_us = 1000 * step;
+        (void)snprintf(name, sizeof(name), "%s%d", mark, step);
+        row(run, "1", name, ANNOTATION, start_us, 1000);
+        op_with(run, chooses, start_us + 10, 20, 0, sizes, "[\"float\",\"long int\"]");
+        for (int i = 0; i < times; i++, start_us += 200) {
+            op_with(run, "aten::linear", start_us + 50, 20, 0, "[[8,64],[64,64]]", "[\"float\",\"float\"]");
+            op_with(run, "aten::sparse_coo_tensor", start_us + 100, 10, 0, "[[2,5000],[5000]]", "[\"long int\",\"float\"]");
+            op_with(run, "aten::coalesce", start_us + 110, 90, 0, "[[64,64]]", "[\"float\"]");
+            if (times == MICRO_BATCHES)
+                node(run, start_us + 205, 20, 20);
+        }
+        op_with(run, "aten::coalesce", start_us + 300, 90, 0, "[[64,64]]", "[\"float\"]"); /* of another origin */
+    }
+    analyze(run);
+}
+
+static void sparse_matrices_that_are_made_again_are_told(void)
+{
+    static const struct {
+        const char *name, *sizes, *what;
+        int times, count;
+        const char *mark;
+    } rows[] = {
+        { "aten::select", "[[2,5000],[]]", "of two requests, each may be of another", 1, 0, "request" },
+        { "aten::select", "[[2,5000],[]]", "of micro-batches, likewise", MICRO_BATCHES, 0, NULL },
+        { "aten::select", "[[2,5000],[]]", "all of them, in both steps", 3, 6, NULL },
+        { "aten::select", "[[2,5000],[]]", "of one a step each may be another", 1, 0, NULL },
+        { "aten::index", "[[64],[5000]]", "values are taken, not entries", 2, 4, NULL },
+        { "aten::index", "[[2,9000],[5000]]", "a sample of the entries", 2, 0, NULL },
+        { "aten::stack", "[[5000],[5000]]", "entries that were made in the step", 2, 0, NULL },
+        { "aten::cat", "[[2,2000],[2,3000]]", "a batch of graphs", 2, 0, NULL },
+        { "aten::topk", "[[64,64],[]]", "nearest neighbors", 2, 0, NULL },
+        { "aten::randint", "[[],[]]", "drawn anew", 2, 0, NULL },
+    };
+    for (size_t i = 0; i < AP_COUNT_OF(rows); i++) {
+        struct run run;
+        sparse_matrices(&run, rows[i].mark ? rows[i].mark : "ProfilerStep#", rows[i].times, rows[i].name, rows[i].sizes);
+        is_int(habit(&run, "sorted_again", "count"), rows[i].count, rows[i].what);
+        is_int(habit(&run, "sorted_again", "total_us"), 100 * rows[i].count, "put together and brought in order");
+        end(&run);
+    }
+}
+
 static void a_dispatch_mode_is_told_with_its_line(void)
 {
     struct run run;
@@ -565,6 +616,7 @@ int main(void)
     gradients_of_what_a_mask_took_are_told();
     a_mask_takes_time_of_the_host_as_well();
     products_with_integers_and_diagonals_are_told();
+    sparse_matrices_that_are_made_again_are_told();
     a_dispatch_mode_is_told_with_its_line();
     what_is_detached_and_trained_with_is_needed();
     a_walk_over_all_state_is_work_of_who_asks_for_it();

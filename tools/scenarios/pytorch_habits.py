@@ -1149,3 +1149,50 @@ def casts_anew(planted):
                     state = state + shared(norm(state))
             return functional.cross_entropy(head(state.float()).float(), batch[1])
     return training(nn.ModuleList([shared, norms, head]), loss_of)
+
+
+def convolved_by_patches(planted):
+    """A layer writes its patches side by side and multiplies them by its weight; the twin convolves."""
+    stem, head = nn.Conv2d(3, 16, 3, stride=2, padding=1), nn.Linear(32, CLASSES)
+    weight = nn.Parameter(torch.randn(32, 16 * 9) * 0.05)
+    pictures, labels = torch.rand(8, 3, 48, 48), torch.randint(CLASSES, (8,))
+
+    def layer(maps):
+        if planted:
+            return (weight @ functional.unfold(maps, 3, padding=1)).unflatten(2, maps.shape[2:])
+        return functional.conv2d(maps, weight.view(32, 16, 3, 3), padding=1)
+    return training(nn.ParameterList([weight, *stem.parameters(), *head.parameters()]),
+                    lambda: functional.cross_entropy(head(layer(stem(pictures).relu()).relu().mean((2, 3))), labels))
+
+
+def blurred_by_a_matrix(planted):
+    """Images are blurred with a Gaussian of 15 x 15; the twin blurs along rows, then along columns."""
+    model = nn.Sequential(nn.Conv2d(3, 16, 3, stride=2, padding=1), nn.ReLU(), nn.AdaptiveAvgPool2d(4), nn.Flatten(),
+                          nn.Linear(256, CLASSES))
+    line = torch.exp(-torch.linspace(-2, 2, 15) ** 2)
+    line = (line / line.sum()).expand(3, 1, 1, 15).contiguous()
+    matrix = (line.mT @ line).contiguous()
+    pictures, labels = torch.rand(8, 3, 48, 48), torch.randint(CLASSES, (8,))
+
+    def blurred():
+        if planted:
+            return functional.conv2d(pictures, matrix, padding=7, groups=3)
+        across = functional.conv2d(pictures, line, padding=(0, 7), groups=3)
+        return functional.conv2d(across, line.mT, padding=(7, 0), groups=3)
+    return training(model, lambda: functional.cross_entropy(model(blurred()), labels))
+
+
+def adjacency_again(planted):
+    """The adjacency of a graph is put together in each layer of each step; the twin builds it once."""
+    count, edges = 2000, torch.randint(2000, (2, 40000))
+    features, labels = rows(count, 32)
+    layers = nn.ModuleList([nn.Linear(32, 16), nn.Linear(16, CLASSES)])
+
+    def near():
+        return torch.sparse_coo_tensor(edges, torch.ones(edges.shape[1]), (count, count)).coalesce()
+    built = near()
+
+    def loss_of():
+        hidden = torch.sparse.mm(near() if planted else built, layers[0](features)).relu()
+        return functional.cross_entropy(torch.sparse.mm(near() if planted else built, layers[1](hidden)), labels)
+    return training(layers, loss_of)

@@ -108,12 +108,13 @@ static enum ap_status read_updates(struct ap_habit_rows *rows, uint8_t *noted, s
     return AP_OK;
 }
 
-bool ap_habit_is_trained(const struct ap_habit_rows *rows, size_t at)
+bool ap_habit_is_trained(const struct ap_habit_rows *rows, size_t at, uint32_t number)
 {
     uint32_t key[2];
-    size_t from = 0;
-    return next_tensor(ap_habit_dims_of(rows, rows->items[at].row), &from, key) &&
-           ap_pair_map_find(&rows->updated, key[0], key[1]) != AP_PAIR_NONE;
+    for (size_t from = 0; next_tensor(ap_habit_dims_of(rows, rows->items[at].row), &from, key); from++)
+        if (!number--)
+            return ap_pair_map_find(&rows->updated, key[0], key[1]) != AP_PAIR_NONE;
+    return false;
 }
 
 /* ---- gradients that are cleared before an optimizer works on them ---- */

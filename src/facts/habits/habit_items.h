@@ -178,8 +178,10 @@ bool ap_habit_has_tensor(const struct ap_habit_rows *rows, size_t at, const stru
 bool ap_habit_is_of_step(const struct ap_habit_rows *rows, size_t at, size_t other);
 /** The same operator with the same sizes, once more. */
 bool ap_habit_is_same(const struct ap_habit_rows *rows, size_t at, size_t other);
-/** Of its first tensor, as one that an optimizer works on has it: as read by ap_habit_read_updates(). */
-bool ap_habit_is_trained(const struct ap_habit_rows *rows, size_t at);
+/** Of its tensor of that number, from 0 on, as one that an optimizer works on has it: as read by ap_habit_read_updates(). */
+bool ap_habit_is_trained(const struct ap_habit_rows *rows, size_t at, uint32_t number);
+/** Convolutions as products with patches, filters of images with a whole matrix. */
+AP_MUST_CHECK enum ap_status ap_habit_find_convolutions(struct ap_habit_rows *rows, struct ap_error *reterr);
 /** Elements that are computed and not used, copies that repeat a tensor, weights made anew, penalties on weights. */
 AP_MUST_CHECK enum ap_status ap_habit_find_waste(struct ap_habit_rows *rows, struct ap_error *reterr);
 /** A mixture of experts of which each runs on all tokens, as loops. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Work whose result nobody needs, or that was there already: elements that are computed and left out, copies that repeat a
- * tensor, weights that are made anew, and sums over all weights. */
+ * tensor, weights and sparse matrices that are made anew, and sums over all weights. */
 #include <math.h>
 
 #include "habit_items.h"
@@ -17,6 +17,9 @@
 #define LOW_RANK_KEEPS 0.05        /* of a weight of low rank: two small products */
 #define BEHIND_DIAGONAL 4          /* operators until what was made of the diagonal is multiplied */
 #define DIAGONAL_KEEPS 0.05        /* scaling reads and writes the other matrix once */
+#define BEHIND_SPARSE 4            /* operators until a sparse matrix that was put together is sorted */
+#define LEAST_ENTRIES 4096         /* fewer cost nothing */
+#define MOST_OF_STEP 512           /* operators before it: of a longer step it is not known where its entries come from */
 #define PENALIZED 2                /* weights, one after the other */
 
 static double elements_of(const struct ap_tensor_dims *tensor)
@@ -234,6 +237,64 @@ static enum ap_status look_at_diagonal(struct ap_habit_rows *rows, size_t at, st
     return AP_OK;
 }
 
+/* ---- sparse matrices ---- */
+
+/* May it make the places of so many entries? One that draws, chooses, finds or takes them, or puts their rows together. */
+static bool may_make_entries(struct ap_habit_rows *rows, size_t at, int64_t entries)
+{
+    uint64_t words = ap_item_words(rows, &rows->items[at]);
+    struct ap_tensor_list list;
+    if ((words & (AP_BIT(TOP) | AP_BIT(SORT) | AP_BIT(DRAW) | AP_BIT(FINDS_ROWS) | AP_BIT(LOADER))) ||
+        ap_text_starts_with(ap_row_name(rows->trace, rows->items[at].row), "aten::rand"))
+        return true;
+    if (!(words & (AP_BIT(TAKES) | AP_BIT(GATHER))) || !ap_habit_read_tensors(rows, at, &list))
+        return false;
+    const struct ap_tensor_dims *from = &list.tensors[0];
+    bool is_pairs = from->count == 2 && (from->dims[0] == 2 || from->dims[1] == 2);
+    return is_pairs || (AP_HAS(words, GATHER) && from->count == 1 && from->dims[0] == entries);
+}
+
+/* The first one before @maker, in the same forward pass, that is put together of the same sizes, and how many there are;
+ * none where an operator of the step may make the entries, or where steps are not known. */
+static size_t count_alike(struct ap_habit_rows *rows, size_t maker, int64_t entries, size_t *ret_first)
+{
+    size_t count = 0;
+    bool is_other_pass = false;
+    for (size_t at = maker; at-- > 0 && rows->facts->steps.count && rows->items[at].step == rows->items[maker].step;) {
+        if (maker - at > MOST_OF_STEP || may_make_entries(rows, at, entries))
+            return 0;
+        is_other_pass |= !ap_habit_is_call(rows, &rows->items[at]);
+        if (!is_other_pass && ap_habit_is_same(rows, maker, at)) {
+            *ret_first = at;
+            count++;
+        }
+    }
+    return count;
+}
+
+static bool is_sorted_behind(struct ap_habit_rows *rows, size_t maker, size_t *ret_at)
+{
+    for (*ret_at = maker + 1; *ret_at <= maker + BEHIND_SPARSE && ap_habit_is_of_step(rows, maker, *ret_at); ++*ret_at)
+        if (ap_item_words(rows, &rows->items[*ret_at]) & (AP_BIT(SPARSE) | AP_BIT(COALESCES)))
+            return AP_HAS(ap_item_words(rows, &rows->items[*ret_at]), COALESCES);
+    return false;
+}
+
+/* A step that puts a matrix of the same sizes together more than once does not know that it has it. Of one a step, each may
+ * be of another graph. */
+static enum ap_status look_at_sparse(struct ap_habit_rows *rows, size_t at, struct ap_error *reterr)
+{
+    struct ap_tensor_list list;
+    size_t first, last, sorted;
+    if (!ap_habit_read_tensors(rows, at, &list) || list.tensors[0].count != 2 || list.tensors[0].dims[1] < LEAST_ENTRIES ||
+        !is_sorted_behind(rows, at, &sorted))
+        return AP_OK;
+    size_t count = count_alike(rows, at, list.tensors[0].dims[1], &first);
+    if (count == 1 && is_sorted_behind(rows, first, &last))
+        AP_TRY(ap_habit_add_stretch(rows, AP_HABIT_sorted_again, first, last, 0, reterr));
+    return count ? ap_habit_add_stretch(rows, AP_HABIT_sorted_again, at, sorted, 0, reterr) : AP_OK;
+}
+
 /* ---- penalties on weights ---- */
 
 /* abs(W).sum() + ...: of one weight after the other, each with a node. */
@@ -246,7 +307,7 @@ static enum ap_status look_at_penalty(struct ap_habit_rows *rows, size_t at, siz
         uint64_t words = ap_item_words(rows, &rows->items[end]);
         bool has_sizes = ap_habit_read_tensors(rows, end, &list);
         if (has_sizes && AP_HAS(words, MAGNITUDE)) {
-            if (!ap_item_sequence(rows, &rows->items[end]) || !ap_habit_is_trained(rows, end))
+            if (!ap_item_sequence(rows, &rows->items[end]) || !ap_habit_is_trained(rows, end, 0))
                 break;
             if (!count)
                 first = list;
@@ -276,6 +337,8 @@ enum ap_status ap_habit_find_waste(struct ap_habit_rows *rows, struct ap_error *
             AP_TRY(look_at_repeat(rows, at, reterr));
         if (AP_HAS(words, DIAGONAL))
             AP_TRY(look_at_diagonal(rows, at, reterr));
+        if (AP_HAS(words, SPARSE))
+            AP_TRY(look_at_sparse(rows, at, reterr));
         if (AP_HAS(words, WEIGHTED))
             AP_TRY(look_at_weight(rows, at, reterr));
         if (AP_HAS(words, MAGNITUDE) && at >= behind)

@@ -189,6 +189,8 @@ static void note_wait(struct attribution *a, uint32_t row)
 /* Of a part of the gap that is the host's, what its thread did not run. */
 static void credit_off_core(struct attribution *a, uint32_t row, int64_t start_ns, int64_t end_ns)
 {
+    if (!a->split->off_core.count)
+        return;
     uint32_t track = row == AP_NO_ROW ? a->input->main_track : a->trace->events.track[row];
     int64_t off_ns = end_ns > start_ns ? ap_off_core_within_ns(&a->split->off_core, track, start_ns, end_ns) : 0;
     if (ap_gap_in_window(a->split, &a->now.gap))

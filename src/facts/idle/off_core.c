@@ -42,7 +42,7 @@
     "aten::log_softmax|aten::cross_entropy_loss|aten::scaled_dot_product_attention|*Backward0|*Backward1|*Backward2"
 /* Calls that may wait for the driver's locks or load modules, and do neither most of the time. */
 #define LAUNCHES "*LaunchKernel*"
-enum name_role { DOES_NOTHING_ROLE, LAUNCH_ROLE, NO_ROLE };
+enum name_role { DOES_NOTHING_ROLE, LAUNCH_ROLE, NO_ROLE, HAS_LONG = 4 }; /* the last beside one of the others */
 
 enum piece_class { CLASS_SURE, CLASS_OTHER, CLASS_NONE };
 
@@ -73,6 +73,7 @@ struct search {
     const struct ap_host_states *states;
     struct ap_gate *gate;
     uint8_t *roles;                 /* by name */
+    int64_t least_ns;               /* shorter pieces are not asked for */
     struct ap_pair_map places, all; /* row and edge before; that and edge behind */
     struct long_piece *longs;
     size_t count, capacity, sure_count;
@@ -90,7 +91,7 @@ static enum piece_class class_of(const struct search *s, const struct piece *pie
 {
     if (piece->row == AP_NO_ROW)
         return CLASS_OTHER;
-    enum name_role role = (enum name_role)s->roles[s->trace->events.name[piece->row]];
+    int role = s->roles[s->trace->events.name[piece->row]] & ~HAS_LONG;
     enum ap_event_kind kind = ap_row_kind(s->trace->events.tag[piece->row]);
     if (kind == AP_KIND_runtime)
         return role == LAUNCH_ROLE ? CLASS_OTHER : CLASS_NONE;
@@ -112,12 +113,12 @@ struct edge {
 static enum ap_status see(struct search *s, see_piece seen, uint32_t track, struct edge *last, struct edge next,
                           struct ap_error *reterr)
 {
+    if (next.at_ns - last->at_ns < s->least_ns || !last->name)
+        return AP_OK;
     struct piece piece = {
         last->open, last->name, next.name, track, last->at_ns, next.at_ns, last->is_call || next.is_call
     };
-    if (next.at_ns > last->at_ns && last->name)
-        AP_TRY(seen(s, &piece, reterr));
-    return AP_OK;
+    return seen(s, &piece, reterr);
 }
 
 static bool is_call(const struct search *s, uint32_t row)
@@ -156,8 +157,9 @@ static enum ap_status walk_track(struct search *s, see_piece seen, uint32_t trac
     return close_rows(s, seen, track, &last, INT64_MAX, reterr);
 }
 
-static enum ap_status walk(struct search *s, see_piece seen, struct ap_error *reterr)
+static enum ap_status walk(struct search *s, int64_t least_ns, see_piece seen, struct ap_error *reterr)
 {
+    s->least_ns = least_ns;
     for (size_t track = 0; track < s->order->track_count; track++)
         AP_TRY(walk_track(s, seen, (uint32_t)track, reterr));
     return AP_OK;
@@ -170,10 +172,9 @@ static enum ap_status note_long(struct search *s, const struct piece *piece, str
     enum piece_class class = class_of(s, piece);
     uint32_t name = name_of(s, piece->row), place;
     struct long_piece found = { { piece->start_ns, piece->end_ns, piece->track, piece->row, class == CLASS_SURE }, 0, name };
-    if (piece->end_ns - piece->start_ns < STOOD_NS || class == CLASS_NONE)
+    if (class == CLASS_NONE || s->all.count == KINDS_MOST)
         return AP_OK;
-    if (s->all.count == KINDS_MOST)
-        return AP_OK;
+    s->roles[name] |= HAS_LONG;
     AP_TRY(ap_pair_map_add(&s->places, name, piece->before, &place, reterr));
     AP_TRY(ap_pair_map_add(&s->all, place, piece->after, &found.number, reterr));
     AP_TRY_ADD(s->gate, s->longs, s->count, s->capacity, reterr, found);
@@ -206,7 +207,10 @@ static enum ap_status count_equals(struct search *s, const struct piece *piece, 
     if (class == CLASS_NONE)
         return AP_OK;
     s->usual_ns[class] += dur_ns;
-    uint32_t place = ap_pair_map_find(&s->places, name_of(s, piece->row), piece->before);
+    uint32_t name = name_of(s, piece->row);
+    if (!(s->roles[name] & HAS_LONG))
+        return AP_OK;
+    uint32_t place = ap_pair_map_find(&s->places, name, piece->before);
     uint32_t number = place == AP_PAIR_NONE ? AP_PAIR_NONE : ap_pair_map_find(&s->all, place, piece->after);
     if (number == AP_PAIR_NONE)
         return AP_OK;
@@ -316,10 +320,10 @@ static enum ap_status find(struct search *s, struct ap_off_core *off, struct ap_
     for (uint32_t id = 1; status == AP_OK && id < name_count; id++)
         s->roles[id] = (uint8_t)ap_name_patterns_first(&patterns, ap_trace_text(s->trace, id), NO_ROLE);
     ap_name_patterns_release(&patterns);
-    AP_AND_THEN(status, walk(s, note_long, reterr));
+    AP_AND_THEN(status, walk(s, STOOD_NS, note_long, reterr));
     if (status == AP_OK && s->sure_count >= SURE_LEAST) {
         status = AP_ALLOC_CLEARED(s->gate, s->equals, s->all.count, reterr);
-        AP_AND_THEN(status, walk(s, count_equals, reterr));
+        AP_AND_THEN(status, walk(s, 1, count_equals, reterr));
         AP_AND_THEN(status, sum_up(s, off, reterr));
     }
     AP_FREE(s->gate, s->roles, name_count);

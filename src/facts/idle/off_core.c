@@ -76,7 +76,7 @@ struct search {
     int64_t least_ns;               /* shorter pieces are not asked for */
     struct ap_pair_map places, all; /* row and edge before; that and edge behind */
     struct long_piece *longs;
-    size_t count, capacity, sure_count;
+    size_t count, capacity;
     struct equals *equals;
     int64_t usual_ns[CLASS_NONE]; /* time of all pieces, less what stands out */
 };
@@ -104,26 +104,35 @@ static enum piece_class class_of(const struct search *s, const struct piece *pie
 
 typedef enum ap_status (*see_piece)(struct search *s, const struct piece *piece, struct ap_error *reterr);
 
+/* @fixed is its name where it has not that of row @named; 0 = there was none yet. */
 struct edge {
     int64_t at_ns;
-    uint32_t open, name;
-    bool is_call;
+    uint32_t open, named, fixed;
 };
 
-static enum ap_status see(struct search *s, see_piece seen, uint32_t track, struct edge *last, struct edge next,
-                          struct ap_error *reterr)
+static uint32_t edge_name(const struct search *s, const struct edge *edge)
 {
-    if (next.at_ns - last->at_ns < s->least_ns || !last->name)
-        return AP_OK;
-    struct piece piece = {
-        last->open, last->name, next.name, track, last->at_ns, next.at_ns, last->is_call || next.is_call
-    };
-    return seen(s, &piece, reterr);
+    return edge->named == AP_NO_ROW ? edge->fixed : name_of(s, edge->named) + EDGE_NAMES;
 }
 
-static bool is_call(const struct search *s, uint32_t row)
+static bool is_call(const struct search *s, const struct edge *edge)
 {
-    return ap_row_kind(s->trace->events.tag[row]) == AP_KIND_runtime;
+    return edge->named != AP_NO_ROW && ap_row_kind(s->trace->events.tag[edge->named]) == AP_KIND_runtime;
+}
+
+static enum ap_status see(struct search *s, see_piece seen, uint32_t track, const struct edge *last, struct edge next,
+                          struct ap_error *reterr)
+{
+    if (next.at_ns - last->at_ns < s->least_ns || (last->named == AP_NO_ROW && !last->fixed))
+        return AP_OK;
+    struct piece piece = { last->open,
+                           edge_name(s, last),
+                           edge_name(s, &next),
+                           track,
+                           last->at_ns,
+                           next.at_ns,
+                           is_call(s, last) || is_call(s, &next) };
+    return seen(s, &piece, reterr);
 }
 
 /* Ends the rows that are over by then. */
@@ -133,9 +142,8 @@ static enum ap_status close_rows(struct search *s, see_piece seen, uint32_t trac
     while (last->open != AP_NO_ROW && ap_row_end_ns(s->trace, last->open) <= by_ns) {
         uint32_t row = last->open;
         int64_t end_ns = ap_row_end_ns(s->trace, row);
-        AP_TRY(see(s, seen, track, last, (struct edge){ end_ns, row, EDGE_END, false }, reterr));
-        *last = (struct edge){ end_ns > last->at_ns ? end_ns : last->at_ns, s->tree->parent[row],
-                               name_of(s, row) + EDGE_NAMES, is_call(s, row) };
+        AP_TRY(see(s, seen, track, last, (struct edge){ end_ns, row, AP_NO_ROW, EDGE_END }, reterr));
+        *last = (struct edge){ end_ns > last->at_ns ? end_ns : last->at_ns, s->tree->parent[row], row, 0 };
     }
     return AP_OK;
 }
@@ -143,16 +151,15 @@ static enum ap_status close_rows(struct search *s, see_piece seen, uint32_t trac
 static enum ap_status walk_track(struct search *s, see_piece seen, uint32_t track, struct ap_error *reterr)
 {
     const struct ap_row_order *order = s->order;
-    struct edge last = { 0, AP_NO_ROW, 0, false };
+    struct edge last = { 0, AP_NO_ROW, AP_NO_ROW, 0 };
     for (size_t i = order->track_start[track]; i < order->track_start[track + 1]; i++) {
         uint32_t row = order->rows[i];
         int64_t start_ns = s->trace->events.start_ns[row];
         if (!ap_row_is_of(s->trace, row, AP_HOST_KINDS))
             continue;
         AP_TRY(close_rows(s, seen, track, &last, start_ns, reterr));
-        AP_TRY(see(s, seen, track, &last, (struct edge){ start_ns, row, name_of(s, row) + EDGE_NAMES, is_call(s, row) },
-                   reterr));
-        last = (struct edge){ start_ns, row, EDGE_BEGIN, false };
+        AP_TRY(see(s, seen, track, &last, (struct edge){ start_ns, row, row, 0 }, reterr));
+        last = (struct edge){ start_ns, row, AP_NO_ROW, EDGE_BEGIN };
     }
     return close_rows(s, seen, track, &last, INT64_MAX, reterr);
 }
@@ -178,7 +185,6 @@ static enum ap_status note_long(struct search *s, const struct piece *piece, str
     AP_TRY(ap_pair_map_add(&s->places, name, piece->before, &place, reterr));
     AP_TRY(ap_pair_map_add(&s->all, place, piece->after, &found.number, reterr));
     AP_TRY_ADD(s->gate, s->longs, s->count, s->capacity, reterr, found);
-    s->sure_count += found.piece.sure;
     return AP_OK;
 }
 
@@ -321,7 +327,7 @@ static enum ap_status find(struct search *s, struct ap_off_core *off, struct ap_
         s->roles[id] = (uint8_t)ap_name_patterns_first(&patterns, ap_trace_text(s->trace, id), NO_ROLE);
     ap_name_patterns_release(&patterns);
     AP_AND_THEN(status, walk(s, STOOD_NS, note_long, reterr));
-    if (status == AP_OK && s->sure_count >= SURE_LEAST) {
+    if (status == AP_OK && count_names(s, SURE_LEAST) == SURE_LEAST) {
         status = AP_ALLOC_CLEARED(s->gate, s->equals, s->all.count, reterr);
         AP_AND_THEN(status, walk(s, 1, count_equals, reterr));
         AP_AND_THEN(status, sum_up(s, off, reterr));

@@ -210,11 +210,11 @@ static bool take_conditions(struct ap_text *inner)
     static const struct {
         const char *word;
         bool told;
-    } conditions[] = { { "training:", true },     { "inference:", false },
-                       { "own loop:", true },     { "serving:", false },
-                       { "PyTorch:", true },      { "elsewhere:", false },
-                       { "device:", true },       { "host:", false },
-                       { "capability 8:", true }, { "before capability 8:", false } };
+    } conditions[] = {
+#define AP_STATE_WORD(word, told) { word, told },
+#include "state_words.def"
+#undef AP_STATE_WORD
+    };
     for (size_t i = 0; i < AP_COUNT_OF(conditions); i++) {
         if (!ap_text_starts_with(*inner, conditions[i].word))
             continue;

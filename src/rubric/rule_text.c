@@ -141,9 +141,12 @@ static bool takes_word(struct ap_text *inner, const char *word)
     return true;
 }
 
-/* What words can be bound to, one bit each; which of them hold, states_of() says in this order. */
-static const char *const state_words[] = { "training:",  "inference:", "serving:", "own loop:",     "PyTorch:",
-                                           "elsewhere:", "device:",    "host:",    "capability 8:", "before capability 8:" };
+/* One bit each. */
+static const char *const state_words[] = {
+#define AP_STATE_WORD(word, told) word,
+#include "state_words.def"
+#undef AP_STATE_WORD
+};
 
 static unsigned take_state(struct ap_text *inner)
 {

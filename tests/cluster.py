@@ -130,6 +130,9 @@ def check_runs(tap, program, folder):
     one = program.json(run, "--rank", "2")
     tap.same((one["trace"]["rank"], "cluster" in one), (2, False), "--rank gives the report of one rank")
     tap.same(program.run(run, "--rank", "9").returncode, 2, "a rank that is not there is refused")
+    again = program.run("--merge", *kept, both)
+    tap.same(program.json("--merge", *kept, both)["cluster"]["duplicate_count"], 2, "what two summaries both hold counts once")
+    tap.ok(b"Files that say the same as another, left out: 2" in again.stdout, "and is told", again.stdout[:300])
     tracks = json.loads(program.run(run, "--trace-out", "-", "--md-out", folder / "ignored.md").stdout)["traceEvents"]
     tap.same({event["pid"] for event in tracks}, {0, 1, 2, 3}, "--trace-out has all ranks on one axis")
 
@@ -220,6 +223,9 @@ def check_dumps_by_many(tap, program, _folder):
         path = ROOT / "fixtures" / "flight" / name
         alike = {program.run(path, "--format", "json", "--full", "--jobs", jobs).stdout for jobs in (1, 2, 8)}
         tap.ok(len(alike) == 1 and b'"hang"' in alike.pop(), f"{name}: --jobs does not change what dumps tell")
+    heads = [program.run(ROOT / "fixtures" / "flight" / name).stdout for name in ("healthy", "stuck")]
+    tap.same([[b"**No hang found**" in head, b"**Hang**" in head] for head in heads], [[True, False], [False, True]],
+             "dumps in which nothing is pending are not called a hang")
 
 
 def check_step(tap, program, folder):

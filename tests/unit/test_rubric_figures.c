@@ -16,6 +16,13 @@
 static struct ap_gate gate;
 static struct ap_rubric *rubric;
 
+/* A rule whose blocks were met, and a bit for each of its comparisons whose figure has a near miss. */
+struct seen {
+    const struct ap_rule *rule;
+    uint32_t tried;
+};
+_Static_assert(AP_EXPR_MAX <= 32, "a bit for each comparison");
+
 /* "FIGURE = VALUE" or "FIGURE = VALUE | NEAR MISS" */
 struct written {
     const struct ap_figure_info *figure;
@@ -115,20 +122,31 @@ static void a_rule_fires_and_its_near_misses_do_not(const struct block *block)
 
 /* ---- all of them ---- */
 
-static void end_block(const struct block *block, const struct ap_rule **seen, size_t *seen_count)
+static uint32_t comparisons_tried(const struct block *block)
+{
+    uint32_t tried = 0;
+    const struct ap_expr *when = &block->rule->when;
+    for (size_t i = 0; i < block->count; i++)
+        for (size_t c = 0; block->figures[i].near_miss[0] && c < when->comparison_count; c++)
+            if (when->comparisons[c].figure == block->figures[i].figure)
+                tried |= UINT32_C(1) << c;
+    return tried;
+}
+
+static void end_block(const struct block *block, struct seen *seen, size_t *seen_count)
 {
     if (!block->rule)
         return;
-    bool again = false;
-    for (size_t i = 0; i < *seen_count; i++)
-        again = again || seen[i] == block->rule;
-    claim(!again, block, "has one block of figures");
-    if (*seen_count < ap_rubric_rule_count(rubric))
-        seen[(*seen_count)++] = block->rule;
+    size_t place = 0;
+    while (place < *seen_count && seen[place].rule != block->rule)
+        place++;
+    if (place == *seen_count)
+        seen[(*seen_count)++] = (struct seen){ .rule = block->rule };
+    seen[place].tried |= comparisons_tried(block);
     a_rule_fires_and_its_near_misses_do_not(block);
 }
 
-static size_t read_figures(char *text, const struct ap_rule **seen)
+static size_t read_figures(char *text, struct seen *seen)
 {
     struct block block = { .rule = NULL };
     size_t seen_count = 0;
@@ -149,13 +167,32 @@ static size_t read_figures(char *text, const struct ap_rule **seen)
     return seen_count;
 }
 
-static void every_rule_has_figures(const struct ap_rule **seen, size_t seen_count)
+/* What is recorded says for which recordings a rule is: no limit to miss by little. */
+static bool wants_near_miss(const struct ap_comparison *comparison)
+{
+    return !ap_text_starts_with(comparison->path, "trace.recorded.");
+}
+
+static void each_comparison_is_tried(const struct ap_rule *rule, uint32_t tried)
+{
+    for (size_t c = 0; c < rule->when.comparison_count; c++) {
+        const struct ap_comparison *comparison = &rule->when.comparisons[c];
+        char what[200];
+        (void)snprintf(what, sizeof(what), "has a near miss of %.*s", (int)comparison->path.bytes, comparison->path.data);
+        if (wants_near_miss(comparison))
+            claim(tried >> c & 1, &(struct block){ .rule = rule }, what);
+    }
+}
+
+static void every_rule_has_figures(const struct seen *seen, size_t seen_count)
 {
     for (const struct ap_rule *rule = rubric->first; rule; rule = rule->next) {
-        bool met = false;
+        const struct seen *met = NULL;
         for (size_t i = 0; i < seen_count; i++)
-            met = met || seen[i] == rule;
+            met = seen[i].rule == rule ? &seen[i] : met;
         claim(met, &(struct block){ .rule = rule }, "has figures in fixtures/rules/figures.txt");
+        if (met)
+            each_comparison_is_tried(rule, met->tried);
     }
 }
 
@@ -174,7 +211,7 @@ int main(int argc, char **argv)
     struct file_list files = list_files(path);
     size_t bytes = files.files[0].bytes, rules = ap_rubric_rule_count(rubric);
     char *text = ap_mem_resize(&gate, NULL, 0, bytes + 1);
-    const struct ap_rule **seen = ap_mem_resize(&gate, NULL, 0, rules * sizeof(seen[0]));
+    struct seen *seen = ap_mem_resize(&gate, NULL, 0, rules * sizeof(seen[0]));
     if (!text || !seen)
         abort();
     memcpy(text, files.files[0].data, bytes);

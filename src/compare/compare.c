@@ -80,6 +80,7 @@ static const struct {
     { "trace.main_device.name", "devices" },
     { "trace.world_size", "numbers of ranks" },
     { "trace.rank", "ranks" },
+    { "engine.mostly", "steps of the engine" },
 };
 enum { CONDITION_RANKS = 1 };
 
@@ -103,6 +104,7 @@ static const struct {
     { "trace.main_device.name", "the devices differ: times of two kinds of GPU" },
     { "trace.world_size", "the number of ranks differs" },
     { "trace.rank", "the traces are of different ranks" },
+    { "engine.mostly", "the engine did other work: what it did on one side it hardly did on the other" },
     { "steps.source", "what stands for a step differs: step times may not be of the same thing" },
     { "split.basis", "one was recorded with GPU rows and one without: the parts of the time are not compared" },
     { "trace.recorded.shapes", "shapes were recorded in one only (record_shapes): it slows the host" },

@@ -509,6 +509,23 @@ static void one_rank_of_many_is_not_compared_with_a_run_alone(void)
     }
 }
 
+static void steps_of_another_kind_are_not_compared(void)
+{
+    static const char *const kinds[] = { "decode", "prefill", NULL };
+    for (size_t i = 0; i < AP_COUNT_OF(kinds); i++) {
+        struct ap_model before, after;
+        build_report(&before, 10 * MS, 5 * MS, 1);
+        build_report(&after, 14 * MS, 5 * MS, 2);
+        put_text(&before, "engine.mostly", "decode");
+        if (kinds[i])
+            put_text(&after, "engine.mostly", kinds[i]);
+        says(compare(&after, &before), "verdict.change", i == 1 ? "not comparable" : "differs",
+             i == 1 ? "prompts now, answers before" : "the same, or not known");
+        ap_model_release(&before);
+        ap_model_release(&after);
+    }
+}
+
 /* Without steps: is the longer one longer because it holds more? */
 static void the_length_of_a_recording_is_that_of_its_work(void)
 {
@@ -907,6 +924,7 @@ int main(void)
     hidden_kernels_are_no_gain();
     steps_of_a_host_that_is_ahead_tell_nothing();
     one_rank_of_many_is_not_compared_with_a_run_alone();
+    steps_of_another_kind_are_not_compared();
     the_length_of_a_recording_is_that_of_its_work();
     the_sides_can_be_exchanged();
     a_name_below_the_list_is_a_bound();

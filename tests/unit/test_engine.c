@@ -145,6 +145,7 @@ static void steps_last_from_end_to_end(void)
     is_int(us(&run, "engine.gaps.lost_us"), 2 * 80 + 10, "and behind the last one, until the recording ends");
     is_int(us(&run, "engine.gaps.host_mean_us"), 50, "host from step to step");
     is_int(us(&run, "engine.phases.prefill.total_us"), 0, "no prompt was read");
+    ok(ap_text_is(ap_value_text(at(&run, "engine.mostly")), "decode"), "so all of its time goes into answers");
     end(&run);
 }
 
@@ -197,6 +198,7 @@ static void prompts_interrupt_answers(void)
     is_int(number(&run, "engine.phases.prefill.count"), 2, "prefill");
     is_int(number(&run, "engine.phases.mixed.count"), 1, "mixed");
     is_int(number(&run, "engine.phases.prefill.tokens"), 198, "tokens of prompts");
+    ok(is_null(&run, "engine.mostly"), "no kind takes all but a twentieth of the time");
     end(&run);
 }
 

@@ -585,6 +585,7 @@ static void waits_have_a_reason_and_a_line(void)
     device_row(&run, 0, "s7", "Memcpy DtoH (Device -> Host)", AP_KIND_memcpy, 190, 5, 3, 80);
     op(&run, "aten::empty", 240, 30);
     call(&run, "host", "cudaMalloc", 241, 20, 0);
+    call(&run, "host", "cudaStreamSynchronize", 262, 5, 0);
     call(&run, "host", "cudaHostAlloc", 280, 10, 0);
     launch(&run, 400, 410, 5, 4);
     analyze(&run);
@@ -592,7 +593,7 @@ static void waits_have_a_reason_and_a_line(void)
     is_int(us(&run, "sync.scalar_read.blocked_us"), 24, "with the time of both");
     is_int(number(&run, "sync.data_dependent.count"), 1, "nonzero");
     is_int(number(&run, "sync.to_host.count"), 1, "a blocking copy");
-    is_int(number(&run, "sync.allocation.count"), 1, "allocation apart");
+    is_int(number(&run, "sync.allocation.count"), 2, "allocation apart, and what it waits for before it asks again");
     is_int(number(&run, "sync.pinned_allocation.count"), 1, "page-locked allocation too");
     is_int(number(&run, "sync.count"), 3, "and in no other sum");
     const struct ap_value *item = find(&run, "sync.by_cause", "category", "scalar_read");

@@ -116,6 +116,18 @@ static void a_mask_is_read_besides(void)
                   types, "[[8192,2048,32,1],[8192,2048,32,1],[8192,2048,32,1],[4096,0,64,1]]", arguments);
     CHECK(is(masked.mask_bytes, 2 * 2 * 64 * 64));
     CHECK(is(masked.bytes, 2 * 4 * 2 * 4 * 64 * 32 + 2 * 2 * 64 * 64));
+    struct ap_call_cost within =
+        cost_with("aten::_efficient_attention_forward", "[[2,64,4,32],[2,64,4,32],[2,64,4,32],[2,4,64,64]]", types,
+                  "[[8192,128,32,1],[8192,128,32,1],[8192,128,32,1],[4096,0,64,1]]", arguments);
+    CHECK(is(within.mask_bytes, masked.mask_bytes) && is(within.bytes, masked.bytes) && is(within.flops, masked.flops));
+    struct ap_call_cost backward =
+        cost_with("aten::_efficient_attention_backward", "[[2,64,4,32],[2,64,4,32],[2,64,4,32],[2,64,4,32],[2,4,64,64]]",
+                  "[\"c10::Half\",\"c10::Half\",\"c10::Half\",\"c10::Half\",\"c10::Half\"]",
+                  "[[8192,128,32,1],[8192,128,32,1],[8192,128,32,1],[8192,128,32,1],[16384,4096,64,1]]", arguments);
+    CHECK(is(backward.mask_bytes, 2 * 2 * 4 * 64 * 64) && is(backward.flops, 2.5 * masked.flops));
+    CHECK(is(flops("aten::_efficient_attention_backward", "[[2,64,4,32],[2,64,4,32],[2,64,4,32],[2,64,4,32],[]]",
+                   "[\"c10::Half\",\"c10::Half\",\"c10::Half\",\"c10::Half\",\"\"]", ""),
+             2.5 * masked.flops));
 }
 
 static void products_are_two_operations_for_each_pair(void)

@@ -618,6 +618,20 @@ static void memory_taken_in_each_step_is_no_start_up(void)
     verdict_is(&run, "sync-bound", 120);
 }
 
+/* A third of the window loads a module, once; the rest the device computes, and the host is ahead. */
+static void a_start_that_is_over_bounds_no_run(void)
+{
+    for (int shorter = 0; shorter < 2; shorter++) {
+        struct run run;
+        begin(&run);
+        gpu(&run, "sgemm", KERNEL, 0, 10, 5);
+        host(&run, "1", "cuModuleLoadData", RUNTIME, 10, 40);
+        call(&run, "1", "cudaLaunchKernel", 50, 0, 6);
+        gpu(&run, "sgemm", KERNEL, 50, shorter ? 20 : 80, 6);
+        verdict_is(&run, shorter ? "start-up-bound" : "GPU-bound", shorter ? 40 : 90);
+    }
+}
+
 static void each_bound_has_its_name(void)
 {
     struct run run;
@@ -816,6 +830,7 @@ int main(void)
     a_pause_before_the_first_kernel_of_a_step_counts();
     what_compiled_code_does_is_no_pause_of_the_program();
     memory_taken_in_each_step_is_no_start_up();
+    a_start_that_is_over_bounds_no_run();
     long_python_between_launches_is_a_pause();
     a_cut_trace_weakens_its_verdict();
     compute_leads_where_no_wait_is_large();

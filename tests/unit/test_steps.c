@@ -256,6 +256,8 @@ static void cold_and_cut_steps_are_told(void)
         { "both ends", "cssx", 4, { 900, 100, 100, 20 } },
         { "a step that is long alone makes no other one short", "sss", 3, { 100, 400, 100 } },
         { "long and short steps in turn", "sssss", 5, { 100, 300, 100, 300, 100 } },
+        { "a long one first", "sssssss", 7, { 300, 100, 300, 100, 300, 100, 100 } },
+        { "a start, and one long step of seven", "csssssss", 8, { 300, 100, 100, 100, 100, 100, 300, 100 } },
         { "a short first one", "xsss", 4, { 20, 100, 100, 100 } },
         { "no time at all", "sss", 3, { 0, 0, 0 } },
     };

@@ -370,6 +370,12 @@ def attention():
         flops_us(flops, 90), flops_us(flops, 450), ["masked-attention"],
         good_arguments="half[8,16,2048,64] half[8,16,2048,64] half[8,16,2048,64] - =False =0. =False =False -",
         good_kernel="cudnn_generated_fort_native_sdpa_sm90_flash_fprop_wgmma_f16_knob_7_64x128x64_4x1x1_kernel0_0")
+    bias = "bf16[4,4096,16,64] bf16[4,4096,16,64] bf16[4,4096,16,64] %s - - - - =0. =0 =False =1.0 - -"
+    flops = 4 * 4 * 16 * 4096 ** 2 * 64    # the operator within, which is the one that launches
+    yield "attention-bias-within", one(
+        "aten::_efficient_attention_forward", bias % "bf16[4,16,4096,4096]",
+        "fmha_cutlassF_bf16_aligned_64x64_rf_sm80(PyTorchMemEffAttention::AttentionKernel<cutlass::bfloat16_t, ...>)",
+        flops_us(flops, 60), flops_us(flops, 180), ["masked-attention"], "A100", bias % "-")
     yield "attention-short", one(
         "aten::_flash_attention_forward", "bf16[256,64,12,64] bf16[256,64,12,64] bf16[256,64,12,64] - - =64 =64 =0. =False "
         "=False =0.125 - - - -", FLASH, 260, 52, ["short-attention"])
@@ -474,6 +480,14 @@ def traffic():
                             "=0.1 "
                             "=1e-05", "void cudnn::bn_fw_tr_1C11_kernel_NCHW<float, float, int, 512, true, 1, true>(...)",
                             bytes_us(moved, .3), bytes_us(moved, 2.1), ["slow-memory-kernels"])
+    norm = "half[32,320,128,128] half[320] half[320] =32 =320 =16384 =32 =1e-05"
+    moved = 2 * 32 * 320 * 128 * 128
+
+    def in_parts(tb_s):    # the elementwise part is the operator's own: no neighbor could do it
+        return call("aten::native_group_norm", norm,
+                    ("void at::native::(anonymous namespace)::RowwiseMomentsCUDAKernel<c10::Half>", bytes_us(moved, tb_s)),
+                    (ELEMENTWISE % (("GroupNormKernelImplInternal<c10::Half>",) * 2), bytes_us(2 * moved, tb_s)))
+    yield "norm-in-parts", Case("A100", [in_parts(.3)], [in_parts(1.7)], ["slow-memory-kernels"])
     yield "double-weight", Case("H100", [
         call("aten::mul", "float[32768,4096] double[4096]", (ELEMENTWISE % (("MulFunctor<double>",) * 2),
                                                              bytes_us(12 * 2 ** 27, 2.7))),

@@ -18,6 +18,7 @@ struct places {
     int longest;      /* of the queries; of the keys at the place behind it */
     int window;       /* tokens to the left that are looked at; behind it those to the right */
     bool is_backward;
+    int mask; /* a mask or bias as a tensor; 0 = it takes none */
 };
 
 struct sizes {
@@ -154,6 +155,17 @@ static void set_bytes(const struct ap_op_inputs *inputs, const struct places *pl
         cost->bytes = bytes * all * (places->is_backward ? 2 : 1);
 }
 
+/* A mask is read besides, what a broadcast repeats of it once. */
+static void add_mask(const struct ap_op_inputs *inputs, const struct places *places, struct ap_call_cost *cost)
+{
+    const struct ap_tensor_dims *mask = places->mask ? ap_op_input(inputs, places->mask) : NULL;
+    double bytes = mask && mask->count >= 2 ? ap_cost_bytes(inputs, mask) : 0;
+    if (bytes <= 0)
+        return;
+    cost->mask_bytes = bytes;
+    (void)ap_cost_sum(&cost->bytes, bytes);
+}
+
 static void attention(const struct ap_op_inputs *inputs, const struct places *places, bool causal, struct ap_call_cost *cost)
 {
     struct sizes sizes;
@@ -168,6 +180,7 @@ static void attention(const struct ap_op_inputs *inputs, const struct places *pl
     if (!lengths && ap_op_input(inputs, places->q)->count != 4)
         return;
     set_bytes(inputs, places, &sizes, cost);
+    add_mask(inputs, places, cost);
     if (!lengths) {
         cost->queries = sizes.queries;
         cost->keys = sizes.keys;
@@ -190,44 +203,39 @@ static void attention(const struct ap_op_inputs *inputs, const struct places *pl
         static const struct places places = __VA_ARGS__;                                 \
         attention(inputs, &places, ap_op_flag(inputs, places.causal), cost);             \
     }
-DEFINE(sdpa_flash, { 0, 1, 2, 4, true, -1, -1, -1, false })
-DEFINE(sdpa, { 0, 1, 2, 5, true, -1, -1, -1, false })
-DEFINE(flash_forward, { 0, 1, 2, 8, false, 3, 5, 11, false })
-DEFINE(flash_library, { 0, 1, 2, 5, false, -1, -1, 6, false })
-DEFINE(flash_packed, { 0, 1, 2, 9, false, 3, 5, 10, false })
-DEFINE(sdpa_backward, { 1, 2, 3, 11, true, 6, 8, -1, true })
-DEFINE(sdpa_cudnn_backward, { 1, 2, 3, 14, true, -1, -1, -1, true })
-DEFINE(sdpa_cpu_backward, { 1, 2, 3, 7, true, -1, -1, -1, true })
-DEFINE(flash_backward, { 1, 2, 3, 11, false, 6, 8, 15, true })
-DEFINE(flash_library_backward, { 1, 2, 3, 10, false, -1, -1, -1, true })
-DEFINE(flash_packed_backward, { 1, 2, 3, 15, false, 9, 11, -1, true })
-
-/* A mask is read besides, what a broadcast repeats of it once. */
-void ap_cost_of_sdpa_biased(const struct ap_op_inputs *inputs, struct ap_call_cost *cost)
-{
-    static const struct places places = { 0, 1, 2, 6, true, -1, -1, -1, false };
-    const struct ap_tensor_dims *mask = ap_op_input(inputs, 3);
-    attention(inputs, &places, ap_op_flag(inputs, places.causal), cost);
-    double bytes = mask && mask->count >= 2 ? ap_cost_bytes(inputs, mask) : 0;
-    if (bytes <= 0)
-        return;
-    cost->mask_bytes = bytes;
-    (void)ap_cost_sum(&cost->bytes, bytes);
-}
+DEFINE(sdpa_flash, { 0, 1, 2, 4, true, -1, -1, -1, false, 0 })
+DEFINE(sdpa, { 0, 1, 2, 5, true, -1, -1, -1, false, 3 })
+DEFINE(sdpa_biased, { 0, 1, 2, 6, true, -1, -1, -1, false, 3 })
+DEFINE(flash_forward, { 0, 1, 2, 8, false, 3, 5, 11, false, 0 })
+DEFINE(flash_library, { 0, 1, 2, 5, false, -1, -1, 6, false, 0 })
+DEFINE(flash_packed, { 0, 1, 2, 9, false, 3, 5, 10, false, 0 })
+DEFINE(sdpa_backward, { 1, 2, 3, 11, true, 6, 8, -1, true, 0 })
+DEFINE(sdpa_biased_backward, { 1, 2, 3, 11, true, -1, -1, -1, true, 4 })
+DEFINE(sdpa_cudnn_backward, { 1, 2, 3, 14, true, -1, -1, -1, true, 8 })
+DEFINE(sdpa_cpu_backward, { 1, 2, 3, 7, true, -1, -1, -1, true, 0 })
+DEFINE(flash_backward, { 1, 2, 3, 11, false, 6, 8, 15, true, 0 })
+DEFINE(flash_library_backward, { 1, 2, 3, 10, false, -1, -1, -1, true, 0 })
+DEFINE(flash_packed_backward, { 1, 2, 3, 15, false, 9, 11, -1, true, 0 })
 
 /* Of keys that lie in pages the sizes are those of the pool. */
 void ap_cost_of_flash_three(const struct ap_op_inputs *inputs, struct ap_call_cost *cost)
 {
-    static const struct places places = { 0, 1, 2, 24, false, 7, 12, 25, false };
+    static const struct places places = { 0, 1, 2, 24, false, 7, 12, 25, false, 0 };
     if (!ap_op_input(inputs, 14))
         attention(inputs, &places, ap_op_flag(inputs, places.causal), cost);
 }
 
-/* It has a number for its mask: none, and two that are causal. */
+/* These have a number for a mask of theirs: none, and two that are causal. */
 void ap_cost_of_efficient_forward(const struct ap_op_inputs *inputs, struct ap_call_cost *cost)
 {
-    static const struct places places = { 0, 1, 2, 9, false, 4, 6, -1, false };
-    attention(inputs, &places, ap_op_integer(inputs, 9) > 0, cost);
+    static const struct places places = { 0, 1, 2, 9, false, 4, 6, -1, false, 3 };
+    attention(inputs, &places, ap_op_integer(inputs, places.causal) > 0, cost);
+}
+
+void ap_cost_of_efficient_backward(const struct ap_op_inputs *inputs, struct ap_call_cost *cost)
+{
+    static const struct places places = { 1, 2, 3, 14, false, 6, 8, -1, true, 4 };
+    attention(inputs, &places, ap_op_integer(inputs, places.causal) > 0, cost);
 }
 
 /* Of an engine: queries are [tokens, heads, size] or [tokens, heads times size], and what they look at lies in pages. */

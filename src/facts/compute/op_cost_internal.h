@@ -25,6 +25,7 @@ ap_cost_formula ap_cost_of_convolution_backward, ap_cost_of_cudnn_backward_input
 /* cost_of_attention.c */
 ap_cost_formula ap_cost_of_sdpa_flash, ap_cost_of_sdpa_biased, ap_cost_of_sdpa, ap_cost_of_flash_forward;
 ap_cost_formula ap_cost_of_flash_library, ap_cost_of_efficient_forward, ap_cost_of_sdpa_backward;
+ap_cost_formula ap_cost_of_sdpa_biased_backward, ap_cost_of_efficient_backward;
 ap_cost_formula ap_cost_of_sdpa_cudnn_backward, ap_cost_of_sdpa_cpu_backward, ap_cost_of_flash_backward;
 ap_cost_formula ap_cost_of_flash_library_backward, ap_cost_of_flash_packed, ap_cost_of_flash_packed_backward;
 ap_cost_formula ap_cost_of_engine_attention, ap_cost_of_flash_three;

@@ -118,11 +118,26 @@ static bool is_long(int64_t dur_ns, int64_t median_ns)
     return median_ns >= 0 && (double)dur_ns > 1.5 * (double)median_ns;
 }
 
+/* Where a third of the steps of the second half is about as long as the first one, the loop has long and short ones. */
+static bool comes_again(const struct marking *marking)
+{
+    const struct ap_steps *steps = marking->steps;
+    size_t all = 0, as_long = 0;
+    for (size_t i = (steps->count + 1) / 2; i < steps->count; i++) {
+        if (steps->steps[i].cut)
+            continue;
+        all++;
+        as_long += (double)dur_of(marking, i) > 0.8 * (double)dur_of(marking, 0);
+    }
+    return as_long && 3 * as_long >= all;
+}
+
 /* Those right behind a cold one are held against the second half of the steps, which has settled if any has. */
 static void mark_cold(struct marking *marking)
 {
     struct ap_steps *steps = marking->steps;
-    if (steps->count < 3 || steps->steps[0].cut || !is_long(dur_of(marking, 0), median_of(marking, 1)))
+    if (steps->count < 3 || steps->steps[0].cut || !is_long(dur_of(marking, 0), median_of(marking, 1)) ||
+        comes_again(marking))
         return;
     int64_t settled_ns = median_of(marking, (steps->count + 1) / 2);
     steps->steps[0].cold = true;

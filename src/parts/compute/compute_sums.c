@@ -249,7 +249,8 @@ static double saved_by_fewer_bits_ns(const struct ap_compute_work *work, uint32_
     return work->has_device ? ap_roofline_saved_by_16_bits_ns(group, &work->rooflines[index], &work->device) : 0;
 }
 
-/* At most: of matrix kernels that no shape tells all, of others what 16 bits would save, of traffic half. */
+/* At most: of matrix kernels that no shape tells all, of others what 16 bits would save, of traffic half. Where a
+ * tile stays mostly empty, half of the time that memory alone would take. */
 static double bound_of_16_bits_ns(const struct ap_compute_work *work)
 {
     const struct ap_compute *compute = &work->compute;
@@ -261,6 +262,8 @@ static double bound_of_16_bits_ns(const struct ap_compute_work *work)
             continue;
         if (roofline->bound_ns <= 0)
             sum_ns += total_ns;
+        else if (roofline->cause == AP_CAUSE_tiny_products)
+            sum_ns += roofline->bound_ns * (double)compute->groups[index].timed_count / 2;
         else
             sum_ns += roofline->is_memory_bound ? total_ns / 2 : saved_by_fewer_bits_ns(work, index);
     }

@@ -8,6 +8,8 @@
 
 /* ---- phases ---- */
 
+#define SELDOM_SHARE 20 /* kinds of steps that take a smaller part of the time do not count */
+
 struct phase_sums {
     size_t count, told_count; /* told: whose batch is known */
     int64_t total_ns, host_ns, device_ns, work_ns, graph_ns, graph_launches;
@@ -90,14 +92,18 @@ static enum ap_status add_phases(struct ap_engine_work *work, struct ap_model *m
     const struct ap_engine_steps *steps = &work->steps;
     struct ap_value *phases = ap_add_object(model, to, "phases");
     int64_t *steps_ns, all_ns = all_steps_ns(work);
+    const char *mostly = NULL;
     AP_TRY(AP_ALLOC(work->context->gate, steps_ns, steps->count, reterr));
     for (int phase = 0; phase < AP_ENGINE_PHASE_COUNT_; phase++) {
         struct phase_sums sums = { .steps_ns = steps_ns };
         for (size_t i = 0; i < steps->count; i++)
             if ((int)steps->steps[i].told.phase == phase)
                 take_step(work->context, &sums, &steps->steps[i]);
-        add_phase(&sums, all_ns, model, ap_add_object(model, phases, ap_engine_phase_name((enum ap_engine_phase)phase)));
+        const char *name = ap_engine_phase_name((enum ap_engine_phase)phase);
+        mostly = sums.total_ns > all_ns - all_ns / SELDOM_SHARE ? name : mostly;
+        add_phase(&sums, all_ns, model, ap_add_object(model, phases, name));
     }
+    ap_add_known_string(model, to, "mostly", mostly != NULL, mostly);
     AP_FREE(work->context->gate, steps_ns, steps->count);
     return AP_OK;
 }

@@ -234,40 +234,53 @@ static enum ap_status sum_gemm_in_convolution(struct ap_gpu_work *work, int64_t 
 struct chain {
     int64_t pointwise_ns, longest_ns;
     bool has_other; /* a reduction or norm, into which the others go */
+    uint32_t op;    /* of the last kernel: what it runs besides, no neighbor could do; AP_NO_ROW = not known */
 };
 
 static int64_t chain_end(struct ap_gpu_work *work, struct chain *chain, int64_t chained_ns)
 {
     int64_t spared_ns = chain->has_other ? chain->pointwise_ns : chain->pointwise_ns - chain->longest_ns;
-    *chain = (struct chain){ .has_other = false };
+    *chain = (struct chain){ .op = AP_NO_ROW };
     return ap_gpu_add_ns(work, chained_ns, spared_ns);
 }
 
-static int64_t sum_chained(struct ap_gpu_work *work)
+static int64_t chain_add(struct ap_gpu_work *work, struct chain *chain, const struct ap_device_row *link, int64_t chained_ns)
 {
     const struct ap_trace *trace = work->context->trace;
-    const struct ap_row_order *order = &work->context->facts->order;
-    struct chain chain = { .has_other = false };
-    int64_t chained_ns = 0;
-    uint32_t track = UINT32_MAX;
-    for (size_t i = 0; i < order->count; i++) {
-        uint32_t row = order->rows[i];
-        int64_t dur_ns = trace->events.dur_ns[row];
-        if (!ap_row_is_of(trace, row, 1u << AP_KIND_kernel) || dur_ns < 0)
-            continue;
-        unsigned subfamily = ap_kernel_subfamily_of(&work->context->facts->families, trace->events.name[row]);
-        enum ap_kernel_family family = ap_kernel_family_of(subfamily);
-        bool other = family == AP_KERNEL_FAMILY_reduction || family == AP_KERNEL_FAMILY_normalisation;
-        bool pointwise =
-            family == AP_KERNEL_FAMILY_elementwise && strcmp(ap_kernel_subfamily_name(subfamily), "optimizer") != 0;
-        if (trace->events.track[row] != track || (!other && !pointwise))
-            chained_ns = chain_end(work, &chain, chained_ns);
-        track = trace->events.track[row];
-        chain.has_other |= other;
-        chain.pointwise_ns = ap_gpu_add_ns(work, chain.pointwise_ns, pointwise ? dur_ns : 0);
-        chain.longest_ns = pointwise && dur_ns > chain.longest_ns ? dur_ns : chain.longest_ns;
+    unsigned subfamily = ap_kernel_subfamily_of(&work->context->facts->families, trace->events.name[link->row]);
+    enum ap_kernel_family family = ap_kernel_family_of(subfamily);
+    bool other = family == AP_KERNEL_FAMILY_reduction || family == AP_KERNEL_FAMILY_normalisation;
+    bool pointwise = family == AP_KERNEL_FAMILY_elementwise && strcmp(ap_kernel_subfamily_name(subfamily), "optimizer") != 0;
+    int64_t dur_ns = pointwise ? trace->events.dur_ns[link->row] : 0;
+    if (!other && !pointwise)
+        chained_ns = chain_end(work, chain, chained_ns);
+    else if (link->op != AP_NO_ROW && link->op == chain->op)
+        return chained_ns;
+    chain->op = link->op;
+    chain->has_other |= other;
+    chain->pointwise_ns = ap_gpu_add_ns(work, chain->pointwise_ns, dur_ns);
+    chain->longest_ns = dur_ns > chain->longest_ns ? dur_ns : chain->longest_ns;
+    return chained_ns;
+}
+
+static enum ap_status sum_chained(struct ap_gpu_work *work, int64_t *ret_ns, struct ap_error *reterr)
+{
+    const struct ap_trace *trace = work->context->trace;
+    const struct ap_links *links = &work->context->facts->links;
+    struct chain *chains; /* by track */
+    AP_TRY(AP_ALLOC_CLEARED(work->context->gate, chains, trace->track_count, reterr));
+    for (size_t track = 0; track < trace->track_count; track++)
+        chains[track].op = AP_NO_ROW;
+    *ret_ns = 0;
+    for (size_t i = 0; i < links->count; i++) {
+        uint32_t row = links->rows[i].row;
+        if (ap_row_is_of(trace, row, 1u << AP_KIND_kernel) && trace->events.dur_ns[row] >= 0)
+            *ret_ns = chain_add(work, &chains[trace->events.track[row]], &links->rows[i], *ret_ns);
     }
-    return chain_end(work, &chain, chained_ns);
+    for (size_t track = 0; track < trace->track_count; track++)
+        *ret_ns = chain_end(work, &chains[track], *ret_ns);
+    AP_FREE(work->context->gate, chains, trace->track_count);
+    return AP_OK;
 }
 
 /* PyTorch turns an image around by itself where a convolution asks for it: contiguous, clone and copy_ within it. */
@@ -315,14 +328,14 @@ static void add_share(const struct ap_gpu_work *work, struct share_keys keys, in
 }
 
 static void add_family_shares(struct ap_gpu_work *work, const struct family_sums *sums, int64_t gemm_in_convolution_ns,
-                              struct ap_model *model, struct ap_value *gpu)
+                              int64_t chained_ns, struct ap_model *model, struct ap_value *gpu)
 {
     struct ap_value *shares = ap_add_object(model, gpu, "family_share");
     for (int i = 0; i < AP_KERNEL_FAMILY_COUNT_; i++)
         add_share(work, family_keys[i], sums->families[i].total_ns, model, shares);
     add_share(work, SHARE_KEYS("pointwise"),
               sums->families[AP_KERNEL_FAMILY_elementwise].total_ns - subfamily_ns(sums, "optimizer"), model, shares);
-    add_share(work, SHARE_KEYS("chained"), sum_chained(work), model, shares);
+    add_share(work, SHARE_KEYS("chained"), chained_ns, model, shares);
     add_share(work, SHARE_KEYS("convolution_layout"),
               ap_gpu_add_ns(work, subfamily_ns(sums, "convolution layout"), layout_copies_ns(work)), model, shares);
     add_share(work, SHARE_KEYS("naive_convolution"), subfamily_ns(sums, "naive convolution"), model, shares);
@@ -467,15 +480,16 @@ static enum ap_status add_kernels(struct ap_gpu_work *work, const struct ap_name
                                   struct ap_value *gpu, struct ap_error *reterr)
 {
     struct family_sums sums;
-    int64_t top_ns, gemm_in_convolution_ns = 0;
+    int64_t top_ns, gemm_in_convolution_ns = 0, chained_ns = 0;
     memset(&sums, 0, sizeof(sums));
     sum_families(work, names, &sums);
     AP_TRY(add_by_name(work, names, &top_ns, model, gpu, reterr));
     AP_TRY(sum_gemm_in_convolution(work, &gemm_in_convolution_ns, reterr));
+    AP_TRY(sum_chained(work, &chained_ns, reterr));
     add_totals(work, top_ns, model, gpu);
     add_families(work, &sums, model, gpu);
     add_subfamilies(work, &sums, model, gpu);
-    add_family_shares(work, &sums, gemm_in_convolution_ns, model, gpu);
+    add_family_shares(work, &sums, gemm_in_convolution_ns, chained_ns, model, gpu);
     return AP_OK;
 }
 

@@ -28,6 +28,7 @@ struct found {
     uint32_t first, count;
     uint8_t length;
     int64_t total_ns, gap_ns;
+    int64_t longest_ns; /* of each occurrence the longest kernel: as much is left of it when they are one */
 };
 
 struct sequences {
@@ -40,7 +41,7 @@ struct sequences {
     size_t slot_count, used;
     struct found *found;
     size_t found_count, found_capacity;
-    int64_t total_ns; /* of all that repeat */
+    int64_t total_ns, spared_ns; /* of all that repeat; of that, with one kernel for each */
 };
 
 /* ---- runs ---- */
@@ -211,12 +212,16 @@ static enum ap_status take(struct sequences *sequences, size_t at, size_t length
     }
     struct found *found = &sequences->found[tally->count];
     found->count++;
+    int64_t longest_ns = 0;
     for (size_t i = 0; i < length; i++) {
-        found->total_ns = ap_gpu_add_ns(sequences->work, found->total_ns, trace->events.dur_ns[sequences->rows[at + i]]);
+        int64_t dur_ns = trace->events.dur_ns[sequences->rows[at + i]];
+        longest_ns = dur_ns > longest_ns ? dur_ns : longest_ns;
+        found->total_ns = ap_gpu_add_ns(sequences->work, found->total_ns, dur_ns);
         if (i)
             found->gap_ns = ap_gpu_add_ns(sequences->work, found->gap_ns,
                                           gap_ns(trace, sequences->rows[at + i - 1], sequences->rows[at + i]));
     }
+    found->longest_ns = ap_gpu_add_ns(sequences->work, found->longest_ns, longest_ns);
     return AP_OK;
 }
 
@@ -276,9 +281,14 @@ static enum ap_status report(struct sequences *sequences, struct ap_model *model
     for (size_t i = 0; i < count && sequences->found[top[i]].count >= MIN_REPEATS; i++)
         add_sequence(sequences, &sequences->found[top[i]], model, list);
     AP_FREE(gate, top, count);
-    for (size_t i = 0; i < sequences->found_count; i++)
-        if (sequences->found[i].count >= MIN_REPEATS)
-            sequences->total_ns = ap_gpu_add_ns(sequences->work, sequences->total_ns, sequences->found[i].total_ns);
+    for (size_t i = 0; i < sequences->found_count; i++) {
+        const struct found *found = &sequences->found[i];
+        if (found->count < MIN_REPEATS)
+            continue;
+        sequences->total_ns = ap_gpu_add_ns(sequences->work, sequences->total_ns, found->total_ns);
+        sequences->spared_ns = ap_gpu_add_ns(sequences->work, sequences->spared_ns, found->total_ns - found->longest_ns);
+        sequences->spared_ns = ap_gpu_add_ns(sequences->work, sequences->spared_ns, found->gap_ns);
+    }
     return AP_OK;
 }
 
@@ -313,6 +323,7 @@ enum ap_status ap_gpu_add_sequences(struct ap_gpu_work *work, struct ap_model *m
     enum ap_status status = sequences.count < MIN_REPEATS ? AP_OK : find(&sequences, model, list, reterr);
     struct ap_value *total = ap_add_object(model, gpu, "sequence_total");
     ap_add_time(model, total, "total_dur_us", sequences.total_ns);
+    ap_add_time(model, total, "saves_us", sequences.spared_ns);
     ap_add_quotient(model, total, "share_ratio", (double)sequences.total_ns, (double)work->totals.busy_ns);
     AP_FREE(gate, sequences.found, sequences.found_capacity);
     AP_FREE(gate, sequences.slots, sequences.slot_count);

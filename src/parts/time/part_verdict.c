@@ -230,7 +230,10 @@ static void format_aside(const struct reading *is, char *to, size_t bytes)
     int64_t host_ns = is->part_ns[BOUND_launch] + is->part_ns[BOUND_cpu];
     bool of_host = is->bound == BOUND_launch || is->bound == BOUND_cpu;
     *to = 0;
-    if (is->off_core_ns > ap_share_of(of_host ? host_ns : known_ns(is->judged), TOLD_RATIO)) {
+    if (is->bound == BOUND_gpu && is->part_ns[BOUND_start_up] > ap_share_of(known_ns(is->judged), TOLD_RATIO)) {
+        format_ns(is->part_ns[BOUND_start_up], part, sizeof(part));
+        (void)snprintf(to, bytes, "; %s more is start-up: contexts, modules, first allocations", part);
+    } else if (is->off_core_ns > ap_share_of(of_host ? host_ns : known_ns(is->judged), TOLD_RATIO)) {
         format_ns(is->off_core_ns, part, sizeof(part));
         (void)snprintf(to, bytes,
                        of_host
@@ -381,12 +384,25 @@ static void add_host(struct ap_part_context *context, const struct reading *is, 
     ap_note_overflow(context, overflowed);
 }
 
+/* A start comes once: where devices compute for longer than that, the run is what is left without it. */
+static enum bound bound_after_start(const struct reading *is, int64_t known)
+{
+    int64_t rest_ns[BOUND_COUNT], start_ns = is->part_ns[BOUND_start_up];
+    if (is->part_ns[BOUND_gpu] <= start_ns)
+        return BOUND_start_up;
+    memcpy(rest_ns, is->part_ns, sizeof(rest_ns));
+    rest_ns[BOUND_start_up] = 0;
+    return choose_bound(rest_ns, known - start_ns) == BOUND_gpu ? BOUND_gpu : BOUND_start_up;
+}
+
 /* Is it the host only because it records, or is kept from running? Then what is next after it bounds the run, if it is known
  * what that is. */
 static enum bound bound_of(struct reading *is)
 {
     int64_t own_ns[BOUND_COUNT], known = known_ns(is->judged), foreign_ns = is->recording_ns + is->off_core_ns;
     enum bound bound = choose_bound(is->part_ns, known);
+    if (bound == BOUND_start_up)
+        return bound_after_start(is, known);
     if ((bound == BOUND_cpu || bound == BOUND_launch) && foreign_ns) {
         memcpy(own_ns, is->part_ns, sizeof(own_ns));
         int64_t of_cpu_ns = own_ns[BOUND_cpu] < foreign_ns ? own_ns[BOUND_cpu] : foreign_ns;

@@ -153,10 +153,13 @@ static void write_causes(struct doc *doc)
     if (!count)
         return;
     ap_doc_heading(doc, has_gpu(doc) ? "Why the device idles" : "What the main thread did");
-    ap_doc_paragraph(doc, NULL,
-                     has_gpu(doc) ? "The shares are of the {p split.judged.part}, {F split.judged.dur_us}."
-                                  : "No GPU work was recorded. The shares are of the {p split.judged.part}, "
-                                    "{F split.judged.dur_us}.");
+    ap_doc_paragraph(
+        doc, NULL,
+        has_gpu(doc) ? "The shares are of the {p split.judged.part}, {F split.judged.dur_us}."
+        : ap_value_integer(ap_doc_at(doc, "trace.recorded.accelerator"), 0)
+            ? "Of an accelerator, not of a GPU, work was recorded. The shares are of the {p split.judged.part}, "
+              "{F split.judged.dur_us}."
+            : "No GPU work was recorded. The shares are of the {p split.judged.part}, {F split.judged.dur_us}.");
     doc->backend->grid(doc, COUNTED(columns));
     for (size_t i = 0; i < count; i++)
         write_cause(doc, key, order[i]);

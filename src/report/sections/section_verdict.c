@@ -70,9 +70,10 @@ static void write_bound(struct doc *doc)
     if (ap_doc_known(doc, "verdict"))
         ap_doc_paragraph(doc, ap_doc_at(doc, "verdict"), "**{p bound}**: {p sentence} (confidence {p confidence}).");
     else if (ap_value_integer(ap_doc_at(doc, "trace.recorded.accelerator"), 0))
-        ap_doc_paragraph(doc, NULL,
+        ap_doc_paragraph(doc, ap_doc_at(doc, "accelerator"),
                          "What bounds the run is not judged: the device is an accelerator whose rows may stand for waits as "
-                         "well as for work. What they show stands in its section below.");
+                         "well as for work. [Those that are no waits by their names cover {F working_ratio} of its window. ]"
+                         "What they show stands in its section below.");
     if (ap_doc_known(doc, "profile.verdict"))
         ap_doc_paragraph(doc, ap_doc_at(doc, "profile"), "**{p verdict}**: {p sentence} (confidence {p confidence}).");
     if (ap_doc_known(doc, "cluster.verdict"))

@@ -112,7 +112,12 @@ void ap_html_split(struct html *html)
     ap_html_string(html, ", ");
     ap_html_time(html, dur_of(judged));
     if (has_gpu)
-        ap_html_tell(html, judged, ", counts once. The GPU is idle for {v idle_ratio} of it; the colors say why.");
+        ap_html_tell(
+            html, judged,
+            ap_value_integer(ap_value_at(judged, "idle_causes.not_recorded_us"), 0)
+                ? ", counts once. For {v idle_causes.not_recorded_ratio} of it what the GPU did is not recorded; with "
+                  "that it shows no work for {v idle_ratio}. The colors say why."
+                : ", counts once. The GPU is idle for {v idle_ratio} of it; the colors say why.");
     else
         write_largest(html, judged);
     ap_figure_body(html);

@@ -360,7 +360,7 @@ static void write_subject(struct html *html, const struct timeline *timeline)
     ap_html_string(html, ", ");
     ap_html_time(html, timeline->dur_ns);
     ap_html_string(html, ".");
-    if (ap_value_member(timeline->of, "finding"))
+    if (ap_text_member(ap_value_member(timeline->of, "finding"), "rule_id").bytes)
         ap_html_tell(html, finding ? finding : ap_value_member(timeline->of, "finding"),
                      finding ? " Outlined: {p title}." : " Outlined: {n rule_id}.");
 }

@@ -73,6 +73,25 @@ static void experts_are_a_loop_and_layers_of_a_graph_are_not(void)
     end(&run);
 }
 
+static void a_loop_over_groups_is_one_though_its_calls_are_long(void)
+{
+    struct run run;
+    begin(&run);
+    for (int i = 0; i < 16; i++) {
+        op(&run, "aten::eq", i * 1000, 200, 0);
+        op(&run, "aten::index", i * 1000 + 200, 400, 0);
+        op(&run, "aten::mean", i * 1000 + 600, 300, 0);
+    }
+    for (int i = 0; i < 16; i++) {
+        op(&run, "aten::index", 20000 + i * 1000, 600, 0);
+        op(&run, "aten::mean", 20000 + i * 1000 + 600, 300, 0);
+    }
+    analyze(&run);
+    is_int(habit(&run, "operator_loop", "count"), 1, "all rows are looked at for each group");
+    is_int(habit(&run, "operator_loop", "total_us"), 15900, "from the first to the last");
+    end(&run);
+}
+
 static void kinds_of_loops_are_told_apart(void)
 {
     struct run run;
@@ -1316,6 +1335,7 @@ int main(void)
     forward_work_in_a_node_is_recomputation();
     passes_without_backward_are_told_by_where_they_stand();
     the_backward_of_a_last_pass_may_still_come();
+    a_loop_over_groups_is_one_though_its_calls_are_long();
     what_follows_the_optimizer_is_no_evaluation_without_marks();
     inference_that_makes_nodes_is_told();
     constants_are_counted_where_they_repeat();

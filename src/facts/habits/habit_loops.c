@@ -28,6 +28,13 @@ static bool is_of_experts(uint64_t any)
            (AP_HAS(any, HEAVY) || AP_HAS(any, PRODUCT));
 }
 
+/* Compares all rows in each pass, takes those of one group and sums them up: all rows once for each group, however long that
+ * takes. */
+static bool is_of_groups(uint64_t any)
+{
+    return AP_HAS(any, FINDS_ROWS) && AP_HAS(any, TAKES) && AP_HAS(any, REDUCTION) && !AP_HAS(any, HEAVY);
+}
+
 static enum ap_habit_id kind_of(uint64_t any, bool only_copies)
 {
     /* a method that goes round, as power iteration, has norms too */
@@ -243,7 +250,7 @@ static enum ap_status add_loop(struct ap_habit_rows *rows, size_t start, size_t 
         end++; /* what is put together would be in one piece */
     enum ap_habit_id id = side_by_side ? AP_HABIT_operator_loop : kind_of(pass.any, pass.copies);
     int64_t total_ns = loop_time(rows, id, start, end);
-    bool is_short = is_of_short_calls(rows, start, passes_end, total_ns);
+    bool is_short = is_of_groups(pass.any) || is_of_short_calls(rows, start, passes_end, total_ns);
     struct ap_habit_loop *loop;
     bool may_be_layers = period > SHORT_PERIOD && !(pass.any & (AP_BIT(PIECE) | AP_BIT(SCALAR))) && !side_by_side &&
                          !is_over_unbound(rows, start, passes_end, period);

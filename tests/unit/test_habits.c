@@ -678,6 +678,15 @@ static void a_batch_of_one_is_told(void)
     is_int(habit(&run, "single_request", "count"), 0, "a batch of two");
     end(&run);
     begin(&run);
+    for (int i = 0; i < 16; i++) { /* a layer in one call, of many short ones or of one long one */
+        op_with(&run, "aten::_transformer_encoder_layer_fwd", i * 1000, 400, 0, "[[1,8,8],[],[]]", "[\"float\",\"\",\"\"]");
+        for (int j = 0; j < (i < 8 ? 39 : 1); j++)
+            op(&run, "aten::addmm", i * 1000 + j * 10, 9, 0);
+    }
+    analyze(&run);
+    is_int(habit(&run, "single_request", "saves_us"), 8 * 400, "those of short parts");
+    end(&run);
+    begin(&run);
     request_after_request(&run, 16, "[[1,8],[8,8],[8]]");
     op(&run, "aten::argmax", 5000, 5, 0);
     analyze(&run);

@@ -279,7 +279,7 @@ void ap_habit_find_single_requests(struct ap_habit_rows *rows)
             first = item->row;
         layers += of_one && item->name == rows->trace->events.name[first] &&
                   ap_row_op(rows->trace, item->row)->signature.id == ap_row_op(rows->trace, first)->signature.id;
-        short_ns += (dur_ns < AP_HABIT_SHORT_NS ? dur_ns : 0) + (gap_ns > 0 && gap_ns < AP_HABIT_GAP_NS ? gap_ns : 0);
+        short_ns += ap_item_dispatch_ns(rows, item) + (gap_ns > 0 && gap_ns < AP_HABIT_GAP_NS ? gap_ns : 0);
     }
     if (choices > answers + answers / 9)
         return; /* what it goes on with depends on what it has chosen */

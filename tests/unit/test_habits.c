@@ -1335,6 +1335,7 @@ int main(void)
 {
     a_loop_is_told_with_its_backward();
     few_passes_and_layers_are_no_loop();
+    a_loop_over_groups_is_one_though_its_calls_are_long();
     experts_are_a_loop_and_layers_of_a_graph_are_not();
     kinds_of_loops_are_told_apart();
     a_graph_of_the_backward_pass_is_told_where_nothing_uses_it();
@@ -1344,7 +1345,6 @@ int main(void)
     forward_work_in_a_node_is_recomputation();
     passes_without_backward_are_told_by_where_they_stand();
     the_backward_of_a_last_pass_may_still_come();
-    a_loop_over_groups_is_one_though_its_calls_are_long();
     what_follows_the_optimizer_is_no_evaluation_without_marks();
     inference_that_makes_nodes_is_told();
     constants_are_counted_where_they_repeat();

@@ -10,7 +10,9 @@ struct passes {
     uint32_t *forward;
     size_t count, capacity;
     bool *is_reduced;
-    int64_t reduced_count;
+    int64_t reduced_count, update_count;
+    int64_t exposed_ns; /* of these all-reduces, on the host all of their time */
+    bool overflowed;
 };
 
 static bool earlier_pass(const void *context, uint32_t a, uint32_t b)
@@ -31,20 +33,28 @@ static enum ap_status list_forwards(const struct ap_part_context *context, struc
 }
 
 /* Sizes do not tell how often a bucket is reduced: layers that are alike have buckets that are alike. */
-static void note_reduced(const struct ap_trace *trace, struct passes *passes, uint32_t launch)
+static void note_reduced(const struct ap_trace *trace, struct passes *passes, uint32_t launch, int64_t exposed_ns)
 {
     const struct ap_events *events = &trace->events;
     size_t low = 0;
     if (launch == AP_NO_ROW)
         return;
     AP_BISECT(low, passes->count, at, events->start_ns[passes->forward[at]] <= events->start_ns[launch]);
+    passes->exposed_ns = ap_add_sat(passes->exposed_ns, low ? exposed_ns : 0, &passes->overflowed);
     if (!low || passes->is_reduced[low - 1])
         return;
     passes->is_reduced[low - 1] = true;
     passes->reduced_count++;
 }
 
-/* Collectives of devices come in the order of links. */
+static void count_updates(const struct ap_trace *trace, struct passes *passes)
+{
+    for (uint32_t row = 0; row < trace->events.count; row++)
+        passes->update_count +=
+            ap_row_is_of(trace, row, AP_HOST_KINDS) && ap_text_starts_with(ap_row_name(trace, row), "Optimizer.step#");
+}
+
+/* Collectives of devices come in the order of links; those of the host are launched where they run. */
 static enum ap_status find_reduced(const struct ap_part_context *context, const struct ap_collective_rows *collectives,
                                    int64_t least_bytes, struct passes *passes, struct ap_error *reterr)
 {
@@ -53,12 +63,15 @@ static enum ap_status find_reduced(const struct ap_part_context *context, const 
     if (!passes->count)
         return AP_OK;
     AP_TRY(AP_ALLOC_CLEARED(context->gate, passes->is_reduced, passes->count, reterr));
-    for (size_t i = 0, at = 0; i < collectives->device_count; i++) {
+    count_updates(context->trace, passes);
+    for (size_t i = 0, at = 0; i < collectives->count; i++) {
         const struct ap_collective_row *row = &collectives->rows[i];
-        while (at < links->count && links->rows[at].row != row->row)
+        while (!row->on_host && at < links->count && links->rows[at].row != row->row)
             at++;
-        if (at < links->count && row->operation == AP_COLLECTIVE_allreduce && row->bytes >= least_bytes)
-            note_reduced(context->trace, passes, links->rows[at].launch);
+        if ((!row->on_host && at == links->count) || row->operation != AP_COLLECTIVE_allreduce || row->bytes < least_bytes)
+            continue;
+        note_reduced(context->trace, passes, row->on_host ? row->row : links->rows[at].launch,
+                     row->on_host ? context->trace->events.dur_ns[row->row] : row->exposed_ns);
     }
     return AP_OK;
 }
@@ -68,7 +81,10 @@ enum ap_status ap_find_ddp_passes(const struct ap_part_context *context, const s
 {
     struct passes passes = { .forward = NULL };
     enum ap_status status = find_reduced(context, collectives, least_bytes, &passes, reterr);
-    *ret_passes = (struct ap_ddp_passes){ (int64_t)passes.count, passes.reduced_count };
+    int64_t surplus = passes.reduced_count - passes.update_count;
+    *ret_passes = (struct ap_ddp_passes){ (int64_t)passes.count, passes.reduced_count, 0 };
+    if (surplus > 0)
+        ret_passes->surplus_ns = ap_share_of(passes.exposed_ns, (double)surplus / (double)passes.reduced_count);
     AP_FREE(context->gate, passes.is_reduced, passes.count);
     AP_FREE(context->gate, passes.forward, passes.capacity);
     return status;

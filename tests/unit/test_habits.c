@@ -92,6 +92,25 @@ static void a_loop_over_groups_is_one_though_its_calls_are_long(void)
     end(&run);
 }
 
+static void few_passes_over_all_rows_of_a_tensor_are_a_loop(void)
+{
+    struct run run;
+    begin(&run);
+    for (int taken = 0; taken < 2; taken++) { /* 8 passes of 8 rows, and of 9 */
+        op_with(&run, "aten::unbind", taken * 1000, 4, 0, taken ? "[[9],[]]" : "[[8],[]]", "[\"long int\",\"Scalar\"]");
+        for (int i = 0; i < 8; i++) {
+            op(&run, "aten::item", taken * 1000 + 10 + i * 20, 4, 0);
+            op(&run, "aten::select", taken * 1000 + 15 + i * 20, 4, 0);
+            op(&run, "aten::clone", taken * 1000 + 20 + i * 20, 9, 0);
+        }
+        op(&run, "aten::stack", taken * 1000 + 170, 10, 0);
+    }
+    analyze(&run);
+    is_int(habit(&run, "scalar_loop", "count"), 1, "beam by beam");
+    is_int(habit(&run, "scalar_loop", "total_us"), 170 + 6, "with what is put together, and the way to the first");
+    end(&run);
+}
+
 static void kinds_of_loops_are_told_apart(void)
 {
     struct run run;
@@ -1336,6 +1355,7 @@ int main(void)
     a_loop_is_told_with_its_backward();
     few_passes_and_layers_are_no_loop();
     a_loop_over_groups_is_one_though_its_calls_are_long();
+    few_passes_over_all_rows_of_a_tensor_are_a_loop();
     experts_are_a_loop_and_layers_of_a_graph_are_not();
     kinds_of_loops_are_told_apart();
     a_graph_of_the_backward_pass_is_told_where_nothing_uses_it();

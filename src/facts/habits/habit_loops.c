@@ -289,7 +289,7 @@ static enum ap_status end_run(struct ap_habit_rows *rows, struct runs *runs, siz
     size_t passes = start < end ? (end - start) / period : 0;
     bool experts = passes >= LEAST_EXPERTS && is_of_experts(words_of_pass(rows, start, period).any);
     if (passes < LEAST_ROWS ||
-        (passes < LEAST_PASSES && !experts &&
+        (passes < LEAST_PASSES && !experts && !is_over_unbound(rows, start, end, period) &&
          (!AP_HAS(words_of_pass(rows, start, period).any, MODEL) ||
           (!is_over_all_rows(rows, start, end, period) && !are_side_by_side(rows, start, end, period)))))
         return AP_OK;

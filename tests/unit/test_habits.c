@@ -815,6 +815,36 @@ static void the_gradient_that_feeds_unneeded_ones_is_none_either(void)
     end(&run);
 }
 
+/* A layer that nobody trains, what its input comes from, and a layer that is trained. */
+static void branch(struct run *run, const char *end_of_branch)
+{
+    begin(run);
+    op(run, "aten::linear", 0, 10, 50);
+    node(run, 100, 100, 60);
+    op(run, "aten::mm", 110, 40, 0);
+    op(run, "aten::mm", 155, 40, 0);
+    accumulate(run, 200, "[[32, 32]]");
+    op(run, end_of_branch, 300, 50, 59);
+    accumulate(run, 350, "[[500, 32]]");
+    node(run, 400, 100, 51);
+    op(run, "aten::mm", 410, 40, 0);
+    accumulate(run, 500, "[[10, 64]]");
+    row(run, "1", "Optimizer.step#AdamW.step", ANNOTATION, 700, 100);
+    op_with(run, "aten::_fused_adamw_", 710, 50, 0, "[[[10, 64]], []]", "[\"TensorList\"]");
+    analyze(run);
+}
+
+static void a_branch_that_ends_in_embeddings_is_unneeded_as_a_whole(void)
+{
+    struct run run;
+    branch(&run, "autograd::engine::evaluate_function: EmbeddingBackward0");
+    is_int(habit(&run, "unneeded_gradient", "total_us"), 359 - 100, "a teacher's, from its first product on");
+    end(&run);
+    branch(&run, "autograd::engine::evaluate_function: MulBackward0");
+    is_int(habit(&run, "unneeded_gradient", "total_us"), 80 + 8, "else the way through it may be needed");
+    end(&run);
+}
+
 /* @matrix: of the layer behind, whose vector is as long as one that is updated. */
 static void layer_with_vector(struct run *run, const char *matrix)
 {
@@ -1386,6 +1416,7 @@ int main(void)
     checks_of_values_are_told();
     work_on_more_than_is_needed_is_told_by_shapes();
     gradients_that_no_optimizer_uses_are_told();
+    a_branch_that_ends_in_embeddings_is_unneeded_as_a_whole();
     the_gradient_that_feeds_unneeded_ones_is_none_either();
     a_vector_goes_with_the_matrix_of_its_layer();
     gradients_that_are_cleared_unused_are_told();

@@ -314,6 +314,12 @@ static void passes_that_are_reduced_are_counted(void)
     is_int(count(&analyzed, "communication.reduced_forward_count"), 2, "gloo runs where it was called");
     is_int(us(&analyzed, "communication.surplus_reduce_us"), 80 / 2, "one of two goes with the step");
     end(&analyzed);
+    begin(&analyzed,
+          OP("DistributedDataParallel.forward", 1, 0, 50, "") OP("torch::distributed::reducer::mul_out", 1, 55, 4, "")
+              OP("gloo:all_reduce", 3, 60, 30, "") OP("DistributedDataParallel.forward", 1, 100, 50, "")
+                  OP("gloo:all_reduce", 3, 160, 50, "")); /* of a loss, say */
+    is_int(count(&analyzed, "communication.reduced_forward_count"), 1, "where no size is known, buckets tell");
+    end(&analyzed);
 }
 
 static void what_a_kernel_does_not_tell_its_call_does(void)

@@ -92,6 +92,36 @@ static void a_loop_over_groups_is_one_though_its_calls_are_long(void)
     end(&run);
 }
 
+/* A function that reads a value and then does one of two things, for @passes; @piece: what it begins with. */
+static void with_an_if(struct run *run, int passes, const char *piece)
+{
+    begin(run);
+    row(run, "1", "sample.py(9): penalize", PYTHON, 0, 10000);
+    for (int i = 0; i < passes; i++) {
+        op(run, piece, 10 + i * 50, 4, 0);
+        op(run, "aten::is_nonzero", 15 + i * 50, 4, 0);
+        op(run, i * i % 7 < 3 ? "aten::mul_" : "aten::div_", 20 + i * 50, 4, 0);
+        if (i * i % 5 == 1)
+            op(run, "aten::copy_", 30 + i * 50, 4, 0);
+    }
+    analyze(run);
+}
+
+static void a_loop_with_an_if_is_told_by_its_function(void)
+{
+    struct run run;
+    with_an_if(&run, 100, "aten::select");
+    is_int(habit(&run, "scalar_loop", "count"), 1, "few operators again and again in one run of it");
+    is_int(habit(&run, "scalar_loop", "total_us"), 10 + 99 * 50 + 14, "from the first to the last, with the way to it");
+    end(&run);
+    with_an_if(&run, 100, "aten::linear");
+    is_int(habit(&run, "scalar_loop", "count"), 0, "layers are none");
+    end(&run);
+    with_an_if(&run, 16, "aten::select");
+    is_int(habit(&run, "scalar_loop", "count"), 0, "nor are a few calls");
+    end(&run);
+}
+
 static void few_passes_over_all_rows_of_a_tensor_are_a_loop(void)
 {
     struct run run;
@@ -1385,6 +1415,7 @@ int main(void)
     a_loop_is_told_with_its_backward();
     few_passes_and_layers_are_no_loop();
     a_loop_over_groups_is_one_though_its_calls_are_long();
+    a_loop_with_an_if_is_told_by_its_function();
     few_passes_over_all_rows_of_a_tensor_are_a_loop();
     experts_are_a_loop_and_layers_of_a_graph_are_not();
     kinds_of_loops_are_told_apart();

@@ -294,6 +294,8 @@ static void collectives_of_other_sizes_tell_what_to_expect(void)
     KERNEL("ncclDevKernel_Generic(x)", 9, start, 40,                \
            TOLD("allreduce", 1000000, 1000000, 8, "BFloat16") ",\"correlation\":" id)
 
+#define ON_HOST(start, dur) OP("gloo:all_reduce", 3, start, dur, "\"Input Dims\":[[1000000]],\"Input type\":[\"float\"]")
+
 /* Buckets of layers that are alike have one size, so that the sizes do not tell. */
 static void passes_that_are_reduced_are_counted(void)
 {
@@ -304,6 +306,19 @@ static void passes_that_are_reduced_are_counted(void)
                   OP("DistributedDataParallel.forward", 1, 400, 50, "") REDUCED("3", 460, 470) REDUCED("4", 480, 515));
     is_int(count(&analyzed, "communication.ddp_forward_count"), 4, "four passes");
     is_int(count(&analyzed, "communication.reduced_forward_count"), 2, "of which every second is reduced, in two buckets");
+    is_int(us(&analyzed, "communication.surplus_reduce_us"), 4 * 40, "all of it where no optimizer has a step");
+    end(&analyzed);
+    begin(&analyzed, OP("DistributedDataParallel.forward", 1, 0, 50, "") ON_HOST(60, 30)
+                         OP("DistributedDataParallel.forward", 1, 100, 50, "") ON_HOST(160, 50)
+                             OP("Optimizer.step#SGD.step", 1, 220, 10, ""));
+    is_int(count(&analyzed, "communication.reduced_forward_count"), 2, "gloo runs where it was called");
+    is_int(us(&analyzed, "communication.surplus_reduce_us"), 80 / 2, "one of two goes with the step");
+    end(&analyzed);
+    begin(&analyzed,
+          OP("DistributedDataParallel.forward", 1, 0, 50, "") OP("torch::distributed::reducer::mul_out", 1, 55, 4, "")
+              OP("gloo:all_reduce", 3, 60, 30, "") OP("DistributedDataParallel.forward", 1, 100, 50, "")
+                  OP("gloo:all_reduce", 3, 160, 50, "")); /* of a loss, say */
+    is_int(count(&analyzed, "communication.reduced_forward_count"), 1, "where no size is known, buckets tell");
     end(&analyzed);
 }
 

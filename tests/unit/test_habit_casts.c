@@ -67,6 +67,12 @@ static void frozen_weights_need_none(void)
     analyze(&run);
     is_int(habit(&run, "cast_again", "count"), 0, "an average of weights changes");
     end(&run);
+    begin(&run);
+    for (int i = 0; i < 4; i++)
+        cast(&run, i * 1000);
+    analyze(&run);
+    is_int(habit(&run, "cast_again", "saves_us"), 4 * 10, "nor do any in inference");
+    end(&run);
 }
 
 int main(void)

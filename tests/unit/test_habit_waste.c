@@ -352,6 +352,37 @@ static void weights_for_one_call(struct run *run, int64_t start_us)
     op_with(run, "aten::linear", start_us + 50, 40, 0, "[[4,256],[256,256],[]]", "[\"float\",\"float\",\"\"]");
 }
 
+/* A request: a query, the norms of a table, and the product of both. */
+static void search(struct run *run, int64_t start_us, const char *before)
+{
+    static const char two[] = "[\"float\",\"float\"]", one[] = "[\"float\",\"\"]";
+    op_with(run, before, start_us, 10, 0, "[[8,64],[64,64]]", two);
+    op_with(run, "aten::linalg_vector_norm", start_us + 10, 40, 0, "[[5000,64],[]]", one);
+    op_with(run, "aten::clamp_min", start_us + 50, 5, 0, "[[5000,1],[]]", one);
+    op_with(run, "aten::div", start_us + 55, 40, 0, "[[5000,64],[5000,64]]", two);
+    op_with(run, "aten::numpy_T", start_us + 95, 1, 0, "[[5000,64]]", "[\"float\"]");
+    op_with(run, "aten::matmul", start_us + 100, 50, 0, "[[8,64],[64,5000]]", two);
+    op_with(run, "aten::topk", start_us + 150, 20, 0, "[[8,5000],[]]", one);
+}
+
+static void tables_that_are_prepared_for_each_search_are_told(void)
+{
+    struct run run;
+    begin(&run);
+    for (int i = 0; i < 3; i++)
+        search(&run, i * 200, "aten::mm");
+    analyze(&run);
+    is_int(habit(&run, "weight_made", "count"), 2, "the first time it is needed");
+    is_int(habit(&run, "weight_made", "saves_us"), 2 * 86, "what makes it");
+    end(&run);
+    begin(&run);
+    for (int i = 0; i < 3; i++)
+        search(&run, i * 200, "aten::cat");
+    analyze(&run);
+    is_int(habit(&run, "weight_made", "count"), 0, "rows may be new ones");
+    end(&run);
+}
+
 static void packed_weights_that_are_unpacked_are_told(const char *with)
 {
     struct run run;
@@ -626,6 +657,7 @@ int main(void)
     elements_that_nobody_uses_are_told();
     repeated_copies_are_told();
     weights_that_are_made_anew_are_told();
+    tables_that_are_prepared_for_each_search_are_told();
     packed_weights_that_are_unpacked_are_told("aten::bitwise_and");
     packed_weights_that_are_unpacked_are_told("aten::__and__");
     packed_weights_that_are_unpacked_are_told("aten::__rshift__");

@@ -73,6 +73,74 @@ static void experts_are_a_loop_and_layers_of_a_graph_are_not(void)
     end(&run);
 }
 
+static void a_loop_over_groups_is_one_though_its_calls_are_long(void)
+{
+    struct run run;
+    begin(&run);
+    for (int i = 0; i < 16; i++) {
+        op(&run, "aten::eq", i * 1000, 200, 0);
+        op(&run, "aten::index", i * 1000 + 200, 400, 0);
+        op(&run, "aten::mean", i * 1000 + 600, 300, 0);
+    }
+    for (int i = 0; i < 16; i++) {
+        op(&run, "aten::index", 20000 + i * 1000, 600, 0);
+        op(&run, "aten::mean", 20000 + i * 1000 + 600, 300, 0);
+    }
+    analyze(&run);
+    is_int(habit(&run, "operator_loop", "count"), 1, "all rows are looked at for each group");
+    is_int(habit(&run, "operator_loop", "total_us"), 15900, "from the first to the last");
+    end(&run);
+}
+
+/* A function that reads a value and then does one of two things, for @passes; @piece: what it begins with. */
+static void with_an_if(struct run *run, int passes, const char *piece)
+{
+    begin(run);
+    row(run, "1", "sample.py(9): penalize", PYTHON, 0, 10000);
+    for (int i = 0; i < passes; i++) {
+        op(run, piece, 10 + i * 50, 4, 0);
+        op(run, "aten::is_nonzero", 15 + i * 50, 4, 0);
+        op(run, i * i % 7 < 3 ? "aten::mul_" : "aten::div_", 20 + i * 50, 4, 0);
+        if (i * i % 5 == 1)
+            op(run, "aten::copy_", 30 + i * 50, 4, 0);
+    }
+    analyze(run);
+}
+
+static void a_loop_with_an_if_is_told_by_its_function(void)
+{
+    struct run run;
+    with_an_if(&run, 100, "aten::select");
+    is_int(habit(&run, "scalar_loop", "count"), 1, "few operators again and again in one run of it");
+    is_int(habit(&run, "scalar_loop", "total_us"), 10 + 99 * 50 + 14, "from the first to the last, with the way to it");
+    end(&run);
+    with_an_if(&run, 100, "aten::linear");
+    is_int(habit(&run, "scalar_loop", "count"), 0, "layers are none");
+    end(&run);
+    with_an_if(&run, 16, "aten::select");
+    is_int(habit(&run, "scalar_loop", "count"), 0, "nor are a few calls");
+    end(&run);
+}
+
+static void few_passes_over_all_rows_of_a_tensor_are_a_loop(void)
+{
+    struct run run;
+    begin(&run);
+    for (int taken = 0; taken < 2; taken++) { /* 8 passes of 8 rows, and of 9 */
+        op_with(&run, "aten::unbind", taken * 1000, 4, 0, taken ? "[[9],[]]" : "[[8],[]]", "[\"long int\",\"Scalar\"]");
+        for (int i = 0; i < 8; i++) {
+            op(&run, "aten::item", taken * 1000 + 10 + i * 20, 4, 0);
+            op(&run, "aten::select", taken * 1000 + 15 + i * 20, 4, 0);
+            op(&run, "aten::clone", taken * 1000 + 20 + i * 20, 9, 0);
+        }
+        op(&run, "aten::stack", taken * 1000 + 170, 10, 0);
+    }
+    analyze(&run);
+    is_int(habit(&run, "scalar_loop", "count"), 1, "beam by beam");
+    is_int(habit(&run, "scalar_loop", "total_us"), 170 + 6, "with what is put together, and the way to the first");
+    end(&run);
+}
+
 static void kinds_of_loops_are_told_apart(void)
 {
     struct run run;
@@ -659,6 +727,15 @@ static void a_batch_of_one_is_told(void)
     is_int(habit(&run, "single_request", "count"), 0, "a batch of two");
     end(&run);
     begin(&run);
+    for (int i = 0; i < 16; i++) { /* a layer in one call, of many short ones or of one long one */
+        op_with(&run, "aten::_transformer_encoder_layer_fwd", i * 1000, 400, 0, "[[1,8,8],[],[]]", "[\"float\",\"\",\"\"]");
+        for (int j = 0; j < (i < 8 ? 39 : 1); j++)
+            op(&run, "aten::addmm", i * 1000 + j * 10, 9, 0);
+    }
+    analyze(&run);
+    is_int(habit(&run, "single_request", "saves_us"), 8 * 400, "those of short parts");
+    end(&run);
+    begin(&run);
     request_after_request(&run, 16, "[[1,8],[8,8],[8]]");
     op(&run, "aten::argmax", 5000, 5, 0);
     analyze(&run);
@@ -765,6 +842,36 @@ static void the_gradient_that_feeds_unneeded_ones_is_none_either(void)
     frozen_backbone(&run, 0, "[[[10, 64], [10]], []]");
     analyze(&run);
     is_int(habit(&run, "unneeded_gradient", "total_us"), 310 + 90 + 30, "one of two products of the node before");
+    end(&run);
+}
+
+/* A layer that nobody trains, what its input comes from, and a layer that is trained. */
+static void branch(struct run *run, const char *end_of_branch)
+{
+    begin(run);
+    op(run, "aten::linear", 0, 10, 50);
+    node(run, 100, 100, 60);
+    op(run, "aten::mm", 110, 40, 0);
+    op(run, "aten::mm", 155, 40, 0);
+    accumulate(run, 200, "[[32, 32]]");
+    op(run, end_of_branch, 300, 50, 59);
+    accumulate(run, 350, "[[500, 32]]");
+    node(run, 400, 100, 51);
+    op(run, "aten::mm", 410, 40, 0);
+    accumulate(run, 500, "[[10, 64]]");
+    row(run, "1", "Optimizer.step#AdamW.step", ANNOTATION, 700, 100);
+    op_with(run, "aten::_fused_adamw_", 710, 50, 0, "[[[10, 64]], []]", "[\"TensorList\"]");
+    analyze(run);
+}
+
+static void a_branch_that_ends_in_embeddings_is_unneeded_as_a_whole(void)
+{
+    struct run run;
+    branch(&run, "autograd::engine::evaluate_function: EmbeddingBackward0");
+    is_int(habit(&run, "unneeded_gradient", "total_us"), 359 - 100, "a teacher's, from its first product on");
+    end(&run);
+    branch(&run, "autograd::engine::evaluate_function: MulBackward0");
+    is_int(habit(&run, "unneeded_gradient", "total_us"), 80 + 8, "else the way through it may be needed");
     end(&run);
 }
 
@@ -1245,9 +1352,17 @@ static void a_draw_from_all_that_is_sorted_is_told(void)
     op_with(&run, "aten::sort", 1000, 400, 0, "[[8,100],[]]", one); /* little */
     op_with(&run, "aten::cumsum", 1420, 30, 0, "[[8,100],[]]", one);
     op_with(&run, "aten::multinomial", 1450, 50, 0, "[[8,100],[]]", one);
+    op_with(&run, "aten::sort", 2000, 400, 0, "[[4,9000],[]]", one); /* top-k: the tail is masked by its number */
+    op_with(&run, "aten::slice", 2400, 1, 0, "[[4,9000],[]]", one);
+    op_with(&run, "aten::fill_", 2401, 9, 0, "[[4,8960],[]]", one);
+    op_with(&run, "aten::softmax", 2410, 30, 0, "[[4,9000],[]]", one);
+    op_with(&run, "aten::multinomial", 2440, 60, 0, "[[4,9000],[]]", one);
+    op_with(&run, "aten::sort", 3000, 400, 0, "[[2,9000],[]]", one); /* nothing tells that a part is enough */
+    op_with(&run, "aten::softmax", 3400, 30, 0, "[[2,9000],[]]", one);
+    op_with(&run, "aten::multinomial", 3440, 60, 0, "[[2,9000],[]]", one);
     analyze(&run);
-    is_int(habit(&run, "whole_sort", "count"), 1, "summed up, and one drawn");
-    is_int(habit(&run, "whole_sort", "total_us"), 500, "the sort and what works on all of it behind");
+    is_int(habit(&run, "whole_sort", "count"), 2, "summed up or cut, and one drawn");
+    is_int(habit(&run, "whole_sort", "total_us"), 500 + 491, "the sort and what works on all of it behind");
     end(&run);
 }
 
@@ -1299,6 +1414,9 @@ int main(void)
 {
     a_loop_is_told_with_its_backward();
     few_passes_and_layers_are_no_loop();
+    a_loop_over_groups_is_one_though_its_calls_are_long();
+    a_loop_with_an_if_is_told_by_its_function();
+    few_passes_over_all_rows_of_a_tensor_are_a_loop();
     experts_are_a_loop_and_layers_of_a_graph_are_not();
     kinds_of_loops_are_told_apart();
     a_graph_of_the_backward_pass_is_told_where_nothing_uses_it();
@@ -1329,6 +1447,7 @@ int main(void)
     checks_of_values_are_told();
     work_on_more_than_is_needed_is_told_by_shapes();
     gradients_that_no_optimizer_uses_are_told();
+    a_branch_that_ends_in_embeddings_is_unneeded_as_a_whole();
     the_gradient_that_feeds_unneeded_ones_is_none_either();
     a_vector_goes_with_the_matrix_of_its_layer();
     gradients_that_are_cleared_unused_are_told();

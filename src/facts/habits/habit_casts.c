@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Weights of 32 bits that are cast to 16 more often than a pass needs it. Autocast keeps a cast of a weight that needs a
  * gradient until the outermost of its blocks ends: then one pass casts it once, and one gradient comes back through that.
- * More of both are of casts that were not kept. Of a weight that is frozen none is kept. */
+ * More of both are of casts that were not kept. Of a weight that is frozen none is kept, nor of any in inference. */
 #include "habits.h"
 #include "tensor_dims.h"
 
@@ -145,7 +145,7 @@ void ap_habits_of_casts(struct ap_habits *habits, const struct ap_facts *facts, 
     struct casts casts = { habits, facts, work, { .count = 0 } };
     struct ap_tensor_dims weights[WEIGHTS_MOST];
     uint32_t count = 0, shape_count = habits->of[AP_HABIT_recompute].count ? 0 : work->shape_map.count;
-    for (uint32_t i = 0; i < shape_count && facts->phases.has_backward && count < WEIGHTS_MOST; i++) {
+    for (uint32_t i = 0; i < shape_count && count < WEIGHTS_MOST; i++) {
         read_shape(&casts, i);
         if (cast_of(&casts, i) <= 0)
             continue;

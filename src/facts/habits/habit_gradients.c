@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Gradients that nobody needs: of weights that no optimizer works on, of inputs that nothing looks at. The sizes tell: those
- * of a weight are those of its gradient, and of what the optimizer's operators are called with. And gradients of
- * gradients. */
+ * of a weight are those of its gradient, and of what the optimizer's operators are called with. */
 #include <string.h>
 
 #include "habit_items.h"
@@ -295,9 +294,10 @@ struct backward {
     int64_t covered_ns, tail_ns, product_end_ns;
     int64_t feeding_ns;  /* in the node before the tail, what makes the gradient that the tail begins with */
     uint32_t node, tail; /* the outermost node that runs; the first one of the tail; AP_NO_ROW = none */
+    uint32_t leaf;       /* the last gradient in the tail that is of an embedding, and not needed: no input has one */
     uint64_t unneeded;   /* gradients in the tail */
     ap_link_key highest; /* number of a node that ran: numbers fall in a pass */
-    bool has_needed, has_needed_matrix;
+    bool has_needed, has_needed_matrix, is_behind_embedding;
     struct maker maker;
     struct maker *waiting; /* of the tail, until a gradient that is needed ends it */
     size_t waiting_count, waiting_capacity;
@@ -332,10 +332,30 @@ static void add_maker(struct ap_habit_rows *rows, struct backward *pass, const s
     }
 }
 
+/* A branch that ends in embeddings none of which is needed, before the gradients that are: a teacher, another tower. All
+ * of it goes from its first product on; what the branches share comes before. */
+static void add_branch(struct ap_habit_rows *rows, struct backward *pass)
+{
+    const struct ap_events *events = &rows->trace->events;
+    if (pass->leaf == AP_NO_ROW || !pass->waiting_count || rows->has_collective)
+        return;
+    uint32_t first = pass->waiting[0].row;
+    int64_t start_ns = events->start_ns[first], end_ns = ap_row_end_ns(rows->trace, pass->leaf);
+    if (end_ns <= start_ns || events->start_ns[pass->waiting[pass->waiting_count - 1].row] > end_ns)
+        return;
+    ap_habit_add_time(rows->habits, AP_HABIT_unneeded_gradient, start_ns, end_ns);
+    pass->within_ns = ap_add_sat(pass->within_ns, end_ns - start_ns, &rows->habits->overflowed);
+    pass->longest_ns = end_ns - start_ns > pass->longest_ns ? end_ns - start_ns : pass->longest_ns;
+    pass->longest = first;
+    pass->waiting_count = 0;
+}
+
 static void keep_gradient(struct ap_habit_rows *rows, struct backward *pass, bool is_matrix)
 {
     pass->has_needed = true;
     pass->has_needed_matrix |= is_matrix;
+    add_branch(rows, pass);
+    pass->leaf = AP_NO_ROW;
     pass->maker.is_kept = true;
     pass->unneeded = 0;
     pass->tail = AP_NO_ROW;
@@ -384,6 +404,7 @@ static enum ap_status end_backward(struct ap_habit_rows *rows, struct backward *
                                .highest = pass->highest,
                                .node = AP_NO_ROW,
                                .tail = AP_NO_ROW,
+                               .leaf = AP_NO_ROW,
                                .maker = no_maker,
                                .waiting = pass->waiting,
                                .waiting_capacity = pass->waiting_capacity };
@@ -406,6 +427,7 @@ static void note_gradient(struct ap_habit_rows *rows, struct backward *pass, uin
     if (has_size && !is_needed(rows, key, row)) {
         bool is_looked_at = ap_pair_map_find(&rows->looked_at, key[0], key[1]) != AP_PAIR_NONE;
         pass->unneeded++;
+        pass->leaf = pass->is_behind_embedding ? row : pass->leaf;
         pass->maker.unneeded += is_matrix && !is_looked_at;
         pass->maker.adding = is_matrix && !is_looked_at ? row : pass->maker.adding;
         return;
@@ -436,7 +458,10 @@ static void note_node(struct ap_habit_rows *rows, struct backward *pass, uint32_
     uint64_t gap_ns = (uint64_t)start_ns - (uint64_t)pass->covered_ns;
     if (pass->node != AP_NO_ROW && start_ns > pass->covered_ns && gap_ns <= AP_HABIT_GAP_NS)
         pass->tail_ns = ap_add_sat(pass->tail_ns, (int64_t)gap_ns, overflowed);
-    pass->maker.is_open &= ap_text_ends_with(name, "AccumulateGrad") || ap_text_ends_with(name, ": TBackward0");
+    bool accumulates = ap_text_ends_with(name, "AccumulateGrad");
+    pass->is_behind_embedding =
+        (pass->is_behind_embedding && accumulates) || ap_text_ends_with(name, ": EmbeddingBackward0");
+    pass->maker.is_open &= accumulates || ap_text_ends_with(name, ": TBackward0");
     pass->covered_ns = ap_row_end_ns(rows->trace, row);
     pass->tail_ns = ap_add_sat(pass->tail_ns, rows->trace->events.dur_ns[row], overflowed);
     pass->tail = pass->tail == AP_NO_ROW ? row : pass->tail;
@@ -482,9 +507,12 @@ static enum ap_status note_row(struct ap_habit_rows *rows, struct backward *pass
 enum ap_status ap_habit_find_gradients(struct ap_habit_rows *rows, size_t track, struct ap_error *reterr)
 {
     const struct ap_row_order *order = &rows->facts->order;
-    struct backward pass = {
-        .covered_ns = INT64_MIN, .product_end_ns = INT64_MIN, .node = AP_NO_ROW, .tail = AP_NO_ROW, .maker = no_maker
-    };
+    struct backward pass = { .covered_ns = INT64_MIN,
+                             .product_end_ns = INT64_MIN,
+                             .node = AP_NO_ROW,
+                             .tail = AP_NO_ROW,
+                             .leaf = AP_NO_ROW,
+                             .maker = no_maker };
     enum ap_status status = AP_OK;
     for (size_t at = order->track_start[track]; rows->updated.count && at < order->track_start[track + 1] && status == AP_OK;
          at++)
@@ -493,108 +521,4 @@ enum ap_status ap_habit_find_gradients(struct ap_habit_rows *rows, size_t track,
         status = end_backward(rows, &pass, reterr);
     AP_FREE(rows->habits->gate, pass.waiting, pass.waiting_capacity);
     return status;
-}
-
-/* ---- gradients of gradients ---- */
-
-/* An outermost node of the backward pass, and what it is the end of. */
-struct recording_node {
-    int64_t end_ns;
-    uint32_t row;  /* AP_NO_ROW = none */
-    uint64_t made; /* nodes, for another backward pass */
-    bool again;    /* it was made in a backward pass itself */
-    bool forward;  /* forward work is done again in it: that makes nodes too, as it did the first time */
-};
-
-struct second_order {
-    struct recording_node node;
-    int64_t last_ns;    /* end of the last outermost operator; INT64_MIN = none yet */
-    int64_t between_ns; /* since the last node that counts: what is made of the gradient, and the nodes of that */
-    int64_t counted_ns; /* end of that node */
-    bool adds;          /* else the numbers are collected only */
-    bool goes_on;       /* nothing of a model ran since that node */
-};
-
-static void add_between(struct ap_habit_rows *rows, struct second_order *pass, int64_t dur_ns)
-{
-    pass->between_ns = ap_add_sat(pass->between_ns, dur_ns, &rows->habits->overflowed);
-}
-
-static void end_node(struct ap_habit_rows *rows, struct second_order *pass)
-{
-    const struct recording_node *node = &pass->node;
-    if (node->row == AP_NO_ROW)
-        return;
-    int64_t dur_ns = rows->trace->events.dur_ns[node->row];
-    if (node->forward || (!node->made && !node->again)) {
-        add_between(rows, pass, dur_ns);
-    } else if (pass->adds) {
-        int64_t from_ns = pass->goes_on ? pass->counted_ns : rows->trace->events.start_ns[node->row];
-        add_between(rows, pass, dur_ns);
-        (void)ap_habit_add_in_pieces(rows->habits, AP_HABIT_second_order, node->row, pass->between_ns, pass->between_ns);
-        ap_habit_add_time(rows->habits, AP_HABIT_second_order, from_ns, node->end_ns);
-        pass->between_ns = 0;
-        pass->counted_ns = node->end_ns;
-        pass->goes_on = true;
-    }
-    pass->node = (struct recording_node){ .end_ns = INT64_MIN, .row = AP_NO_ROW };
-}
-
-/* What runs in a node makes nodes only with create_graph=True: the number of the operator tells that it may. */
-static enum ap_status look_at_inner(struct ap_habit_rows *rows, struct recording_node *node, uint32_t row,
-                                    struct ap_error *reterr)
-{
-    const struct ap_op_detail *op = ap_row_op(rows->trace, row);
-    uint32_t number;
-    node->forward |= AP_HAS(ap_habit_words_of(rows, row), FORWARD);
-    if (!op || !op->sequence || op->forward_thread || AP_HAS(ap_habit_words_of(rows, row), NODE))
-        return AP_OK;
-    node->made++;
-    return ap_pair_map_add(&rows->made_again, op->sequence, 0, &number, reterr);
-}
-
-static void begin_outermost(struct ap_habit_rows *rows, struct second_order *pass, uint32_t row)
-{
-    int64_t start_ns = rows->trace->events.start_ns[row], end_ns = ap_row_end_ns(rows->trace, row);
-    uint64_t words = ap_habit_words_of(rows, row);
-    int64_t gap_ns = pass->last_ns == INT64_MIN ? 0 : start_ns - pass->last_ns;
-    add_between(rows, pass, gap_ns > 0 && gap_ns <= AP_HABIT_GAP_NS ? gap_ns : 0);
-    pass->last_ns = end_ns;
-    if (AP_HAS(words, NODE)) {
-        const struct ap_op_detail *op = ap_row_op(rows->trace, row);
-        pass->node = (struct recording_node){ .end_ns = end_ns, .row = row };
-        pass->node.again = op && op->sequence && ap_pair_map_find(&rows->made_again, op->sequence, 0) != AP_PAIR_NONE;
-        rows->goes_again |= pass->node.again;
-    } else if (words & (AP_BIT(HEAVY) | AP_BIT(FORWARD))) {
-        pass->goes_on = false;
-    } else {
-        add_between(rows, pass, rows->trace->events.dur_ns[row]);
-    }
-    if (!pass->goes_on)
-        pass->between_ns = 0;
-}
-
-static enum ap_status go_over_nodes(struct ap_habit_rows *rows, size_t track, bool adds, struct ap_error *reterr)
-{
-    const struct ap_row_order *order = &rows->facts->order;
-    struct second_order pass = { .node = { .end_ns = INT64_MIN, .row = AP_NO_ROW }, .last_ns = INT64_MIN, .adds = adds };
-    for (size_t at = order->track_start[track]; at < order->track_start[track + 1]; at++) {
-        uint32_t row = order->rows[at];
-        if (!ap_habit_is_operator(rows, row))
-            continue;
-        if (rows->trace->events.start_ns[row] < pass.node.end_ns) {
-            AP_TRY(look_at_inner(rows, &pass.node, row, reterr));
-        } else if (rows->trace->events.start_ns[row] >= pass.last_ns) {
-            end_node(rows, &pass);
-            begin_outermost(rows, &pass, row);
-        }
-    }
-    end_node(rows, &pass);
-    return AP_OK;
-}
-
-enum ap_status ap_habit_find_second_order(struct ap_habit_rows *rows, size_t track, struct ap_error *reterr)
-{
-    AP_TRY(go_over_nodes(rows, track, false, reterr));
-    return rows->goes_again ? go_over_nodes(rows, track, true, reterr) : AP_OK;
 }

@@ -120,6 +120,13 @@ static inline int64_t ap_item_end_ns(const struct ap_habit_rows *rows, const str
 /** Its sequence number, of an operator that is not of the backward pass; 0 = none. */
 ap_link_key ap_item_sequence(const struct ap_habit_rows *rows, const struct ap_habit_item *item);
 
+/** Its time, where dispatch weighs in it: of one that is short, or made of short parts as layers in one call are; else 0. */
+static inline int64_t ap_item_dispatch_ns(const struct ap_habit_rows *rows, const struct ap_habit_item *item)
+{
+    int64_t dur_ns = ap_item_end_ns(rows, item) - ap_item_start_ns(rows, item);
+    return dur_ns < AP_HABIT_SHORT_NS || dur_ns / ((int64_t)item->inner + 1) <= AP_HABIT_CALL_NS ? dur_ns : 0;
+}
+
 /** Of the program itself: no node of the backward pass, no optimizer step, no wait for a batch. */
 bool ap_habit_is_call(const struct ap_habit_rows *rows, const struct ap_habit_item *item);
 

@@ -15,6 +15,8 @@
 #define LEAST_EXPERTS 4  /* passes that choose rows, multiply them and add them back */
 #define EXPERTS_KEEP 0.3 /* of such a loop, for the products of all experts in one call: our choice */
 #define LEAST_HEADS 8    /* passes of like layers whose results are put together */
+#define LEAST_VARIED 64  /* calls right in one run of a function whose passes differ */
+#define VARIED_NAMES 12  /* of operators in them */
 #define KINDS_MAX 64     /* of loops, by their operators */
 #define CELL_KEEPS 0.6   /* of a loop over such cells: measured with small ones, 0.55 to 1 */
 #define LSTM_KEEPS \
@@ -26,6 +28,13 @@ static bool is_of_experts(uint64_t any)
 {
     return AP_HAS(any, FINDS_ROWS) && AP_HAS(any, TAKES) && AP_HAS(any, ROWS_BACK) &&
            (AP_HAS(any, HEAVY) || AP_HAS(any, PRODUCT));
+}
+
+/* Compares all rows in each pass, takes those of one group and sums them up: all rows once for each group, however long that
+ * takes. */
+static bool is_of_groups(uint64_t any)
+{
+    return AP_HAS(any, FINDS_ROWS) && AP_HAS(any, TAKES) && AP_HAS(any, REDUCTION) && !AP_HAS(any, HEAVY);
 }
 
 static enum ap_habit_id kind_of(uint64_t any, bool only_copies)
@@ -243,7 +252,7 @@ static enum ap_status add_loop(struct ap_habit_rows *rows, size_t start, size_t 
         end++; /* what is put together would be in one piece */
     enum ap_habit_id id = side_by_side ? AP_HABIT_operator_loop : kind_of(pass.any, pass.copies);
     int64_t total_ns = loop_time(rows, id, start, end);
-    bool is_short = is_of_short_calls(rows, start, passes_end, total_ns);
+    bool is_short = is_of_groups(pass.any) || is_of_short_calls(rows, start, passes_end, total_ns);
     struct ap_habit_loop *loop;
     bool may_be_layers = period > SHORT_PERIOD && !(pass.any & (AP_BIT(PIECE) | AP_BIT(SCALAR))) && !side_by_side &&
                          !is_over_unbound(rows, start, passes_end, period);
@@ -282,7 +291,7 @@ static enum ap_status end_run(struct ap_habit_rows *rows, struct runs *runs, siz
     size_t passes = start < end ? (end - start) / period : 0;
     bool experts = passes >= LEAST_EXPERTS && is_of_experts(words_of_pass(rows, start, period).any);
     if (passes < LEAST_ROWS ||
-        (passes < LEAST_PASSES && !experts &&
+        (passes < LEAST_PASSES && !experts && !is_over_unbound(rows, start, end, period) &&
          (!AP_HAS(words_of_pass(rows, start, period).any, MODEL) ||
           (!is_over_all_rows(rows, start, end, period) && !are_side_by_side(rows, start, end, period)))))
         return AP_OK;
@@ -313,9 +322,94 @@ static uint64_t same_before(struct ap_habit_rows *rows, struct runs *runs, size_
     return most < PERIOD_MAX ? same & ((UINT64_C(1) << most) - 1) : same;
 }
 
+/* ---- loops whose passes differ, as those with an if in them do ---- */
+
+/* Calls one after the other right in one run of a function of the user's. */
+struct frame_run {
+    size_t start;
+    uint32_t frame; /* row; AP_NO_ROW = none */
+    uint32_t names[VARIED_NAMES], name_count;
+    uint64_t any;
+    size_t next_loop; /* the first one that does not end before */
+};
+
+static uint32_t frame_of(const struct ap_habit_rows *rows, uint32_t row)
+{
+    for (int depth = 0; row != AP_NO_ROW && depth < MODULE_DEPTH; depth++) {
+        if (ap_row_is_of(rows->trace, row, 1u << AP_KIND_python) &&
+            ap_is_user_frame(&rows->habits->chains.frames, rows->trace->events.name[row]))
+            return row;
+        row = rows->facts->tree.parent[row];
+    }
+    return AP_NO_ROW;
+}
+
+static bool has_loop(const struct ap_habit_rows *rows, struct frame_run *run, size_t end)
+{
+    int64_t start_ns = ap_item_start_ns(rows, &rows->items[run->start]),
+            end_ns = ap_item_end_ns(rows, &rows->items[end - 1]);
+    while (run->next_loop < rows->loop_count && rows->loops[run->next_loop].end_ns <= start_ns)
+        run->next_loop++;
+    return run->next_loop < rows->loop_count && rows->trace->events.start_ns[rows->loops[run->next_loop].row] < end_ns;
+}
+
+/* Many calls of few operators, which take pieces or read values, and no layers: passes of a loop, whatever their order. */
+static enum ap_status end_frame_run(struct ap_habit_rows *rows, struct frame_run *run, size_t end, struct ap_error *reterr)
+{
+    uint64_t of_model = AP_BIT(HEAVY) | AP_BIT(MODEL) | AP_BIT(PRODUCT) | AP_BIT(COLLECTIVE);
+    size_t calls = end - run->start;
+    struct ap_habit_loop *loop;
+    if (run->frame == AP_NO_ROW || calls < LEAST_VARIED || run->name_count > VARIED_NAMES ||
+        calls < run->name_count * LEAST_PASSES || !(run->any & (AP_BIT(PIECE) | AP_BIT(SCALAR))) || (run->any & of_model) ||
+        has_loop(rows, run, end))
+        return AP_OK;
+    enum ap_habit_id id = kind_of(run->any, false);
+    int64_t total_ns = loop_time(rows, id, run->start, end);
+    if (!is_of_short_calls(rows, run->start, end, total_ns))
+        return AP_OK;
+    AP_TRY(ap_habit_new_loop(rows, &loop, reterr));
+    *loop = (struct ap_habit_loop){ .id = id,
+                                    .row = rows->items[run->start].row,
+                                    .period = run->name_count,
+                                    .end_ns = ap_item_end_ns(rows, &rows->items[end - 1]),
+                                    .total_ns = total_ns,
+                                    .first = ap_item_sequence(rows, &rows->items[run->start]),
+                                    .last = ap_habit_last_sequence(rows, end - 1) };
+    ap_habit_take_names(rows->items + run->start, calls, loop->names);
+    return AP_OK;
+}
+
+static void add_to_run(const struct ap_habit_rows *rows, struct frame_run *run, const struct ap_habit_item *item)
+{
+    uint32_t known = 0;
+    run->any |= ap_item_words(rows, item);
+    while (known < run->name_count && known < VARIED_NAMES && run->names[known] != item->name)
+        known++;
+    if (known == run->name_count && known < VARIED_NAMES)
+        run->names[run->name_count++] = item->name;
+    else if (known == VARIED_NAMES)
+        run->name_count = VARIED_NAMES + 1;
+}
+
+static enum ap_status find_varied_loops(struct ap_habit_rows *rows, size_t first_loop, struct ap_error *reterr)
+{
+    struct frame_run run = { .frame = AP_NO_ROW, .next_loop = first_loop };
+    for (size_t i = 0; i < rows->item_count; i++) {
+        bool is_call = ap_habit_is_call(rows, &rows->items[i]);
+        uint32_t frame = is_call ? frame_of(rows, rows->items[i].row) : AP_NO_ROW;
+        if (frame != run.frame) {
+            AP_TRY(end_frame_run(rows, &run, i, reterr));
+            run = (struct frame_run){ .start = i, .frame = frame, .next_loop = run.next_loop };
+        }
+        add_to_run(rows, &run, &rows->items[i]);
+    }
+    return end_frame_run(rows, &run, rows->item_count, reterr);
+}
+
 enum ap_status ap_habit_find_loops(struct ap_habit_rows *rows, struct ap_error *reterr)
 {
     struct runs runs = { .start = 0 };
+    size_t first_loop = rows->loop_count;
     for (size_t i = 0; i < rows->item_count; i++) {
         bool is_call = ap_habit_is_call(rows, &rows->items[i]);
         uint64_t same = is_call ? same_before(rows, &runs, i) : 0;
@@ -325,7 +419,8 @@ enum ap_status ap_habit_find_loops(struct ap_habit_rows *rows, struct ap_error *
         runs.open = same;
         runs.start = is_call ? runs.start : i + 1;
     }
-    return end_runs(rows, &runs, runs.open, rows->item_count, reterr);
+    AP_TRY(end_runs(rows, &runs, runs.open, rows->item_count, reterr));
+    return find_varied_loops(rows, first_loop, reterr);
 }
 
 static int by_sequence(const void *left, const void *right)

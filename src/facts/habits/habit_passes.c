@@ -221,7 +221,6 @@ void ap_habit_find_micro_batches(struct ap_habit_rows *rows)
     for (size_t i = 0; i < rows->item_count; i++) {
         const struct ap_habit_item *item = &rows->items[i];
         uint64_t words = ap_item_words(rows, item);
-        int64_t dur_ns = ap_item_end_ns(rows, item) - ap_item_start_ns(rows, item);
         int64_t gap_ns = i ? ap_habit_gap_before(rows, i) : 0;
         updates += AP_HAS(words, OPTIMIZER);
         passes += in_forward && AP_HAS(words, NODE);
@@ -229,7 +228,7 @@ void ap_habit_find_micro_batches(struct ap_habit_rows *rows)
         if (words & (AP_BIT(OPTIMIZER) | AP_BIT(LOADER)))
             continue;
         row = row == AP_NO_ROW && AP_HAS(words, NODE) ? item->row : row;
-        short_ns += (dur_ns < AP_HABIT_SHORT_NS ? dur_ns : 0) + (gap_ns > 0 && gap_ns < AP_HABIT_GAP_NS ? gap_ns : 0);
+        short_ns += ap_item_dispatch_ns(rows, item) + (gap_ns > 0 && gap_ns < AP_HABIT_GAP_NS ? gap_ns : 0);
     }
     if (!updates || passes < MICRO_PASSES * updates || row == AP_NO_ROW)
         return;

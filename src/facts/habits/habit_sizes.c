@@ -145,15 +145,16 @@ static struct sorted_use use_of_sorted(struct ap_habit_rows *rows, size_t at, co
     return use;
 }
 
-/* A part of what was sorted is taken, and nothing else looks at as many elements; or one is drawn from the head of it that
- * has most of the probability: the rest is sorted, summed up and masked for nothing. */
+/* A part of what was sorted is taken, and nothing else looks at as many elements; or one is drawn from the head of it, which
+ * a running sum of the probabilities ends or a number: the rest is sorted, summed up and masked for nothing. */
 static void look_at_sort(struct ap_habit_rows *rows, size_t at)
 {
     struct ap_tensor_list list;
     if (!ap_habit_read_tensors(rows, at, &list))
         return;
     struct sorted_use use = use_of_sorted(rows, at, &list.tensors[0]);
-    bool is_draw = use.sums_up && use.draws && ap_tensor_elements(&list.tensors[0], 0, list.tensors[0].count) >= LEAST_DRAWN;
+    bool is_draw = use.draws && (use.sums_up || use.takes_part) &&
+                   ap_tensor_elements(&list.tensors[0], 0, list.tensors[0].count) >= LEAST_DRAWN;
     if (!is_draw && (use.other || !use.takes_part))
         return;
     int64_t dur_ns =
@@ -278,7 +279,7 @@ void ap_habit_find_single_requests(struct ap_habit_rows *rows)
             first = item->row;
         layers += of_one && item->name == rows->trace->events.name[first] &&
                   ap_row_op(rows->trace, item->row)->signature.id == ap_row_op(rows->trace, first)->signature.id;
-        short_ns += (dur_ns < AP_HABIT_SHORT_NS ? dur_ns : 0) + (gap_ns > 0 && gap_ns < AP_HABIT_GAP_NS ? gap_ns : 0);
+        short_ns += ap_item_dispatch_ns(rows, item) + (gap_ns > 0 && gap_ns < AP_HABIT_GAP_NS ? gap_ns : 0);
     }
     if (choices > answers + answers / 9)
         return; /* what it goes on with depends on what it has chosen */

@@ -13,6 +13,8 @@
 #define MOST_BEHIND 48             /* operators behind it that may use the rest */
 #define USER_ITEMS 8               /* operators until what was repeated is used */
 #define MOST_PACKED 8              /* small integers in one number */
+#define LEAST_TABLE_ROWS 1024      /* that are searched */
+#define LEAST_SEARCHED 8           /* so many times more than what is looked for */
 #define LOW_RANK 4                 /* so many times smaller than the weight's sides */
 #define LOW_RANK_KEEPS 0.05        /* of a weight of low rank: two small products */
 #define BEHIND_DIAGONAL 4          /* operators until what was made of the diagonal is multiplied */
@@ -210,6 +212,67 @@ static enum ap_status look_at_weight(struct ap_habit_rows *rows, size_t at, stru
     return ap_habit_add_stretch(rows, AP_HABIT_weight_made, first, at - 1, low_rank ? LOW_RANK_KEEPS : 0, reterr);
 }
 
+/* A table that is searched: so many rows, of so many values. */
+struct searched {
+    int64_t rows, width;
+};
+
+static bool has_rows_of(struct ap_habit_rows *rows, size_t at, const struct searched *table)
+{
+    struct ap_tensor_list list;
+    if (!ap_habit_read_tensors(rows, at, &list))
+        return false;
+    for (int i = 0; i < list.count; i++)
+        if (list.tensors[i].dims[0] == table->rows ||
+            elements_of(&list.tensors[i]) == (double)table->rows * (double)table->width)
+            return true;
+    return false;
+}
+
+/* May the rows be new ones: put together, drawn, loaded? */
+static bool may_make_rows(struct ap_habit_rows *rows, size_t at, const struct searched *table)
+{
+    uint64_t words = ap_item_words(rows, &rows->items[at]);
+    struct ap_text name = ap_row_name(rows->trace, rows->items[at].row);
+    return (words & (AP_BIT(LOADER) | AP_BIT(GATHER))) || has_rows_of(rows, at, table) || ap_text_is(name, "aten::randn") ||
+           ap_text_is(name, "aten::rand");
+}
+
+/* x @ table.T, of far more rows than are looked for. */
+static bool is_search(struct ap_habit_rows *rows, size_t at, struct searched *ret_table)
+{
+    struct ap_tensor_list list;
+    const struct ap_tensor_dims *x = &list.tensors[0], *table = &list.tensors[1];
+    if (!ap_habit_read_tensors(rows, at, &list) || list.count < 2 || x->count < 1 || table->count != 2 ||
+        x->dims[x->count - 1] != table->dims[0] || elements_of(table) < LEAST_SEARCHED * elements_of(x))
+        return false;
+    *ret_table = (struct searched){ table->dims[1], table->dims[0] };
+    return ret_table->rows >= LEAST_TABLE_ROWS && elements_of(table) >= LEAST_ELEMENTS;
+}
+
+/* Where nothing is trained, a table of which no other operator since the last search has made a row is the same one: what is
+ * computed of it alone right before it is searched (norms, casts, scales) was there. */
+static enum ap_status look_at_search(struct ap_habit_rows *rows, size_t at, struct ap_error *reterr)
+{
+    struct searched table;
+    size_t first = at;
+    bool computes = false;
+    if (rows->node_sequences.count || rows->has_optimizer || !is_search(rows, at, &table))
+        return AP_OK;
+    while (first && at - first < MOST_BEFORE && ap_habit_is_of_step(rows, at, first - 1) &&
+           has_rows_of(rows, first - 1, &table)) {
+        first--;
+        computes |= (ap_item_words(rows, &rows->items[first]) & (AP_BIT(BY_ELEMENT) | AP_BIT(NORM))) != 0;
+    }
+    for (size_t back = first; computes && back-- > 0 && at - back < MOST_OF_STEP;) {
+        if (ap_habit_is_same(rows, at, back))
+            return ap_habit_add_stretch(rows, AP_HABIT_weight_made, first, at - 1, 0, reterr);
+        if (may_make_rows(rows, back, &table))
+            break;
+    }
+    return AP_OK;
+}
+
 /* ---- diagonal matrices ---- */
 
 static bool is_square(const struct ap_tensor_dims *tensor, int64_t size)
@@ -339,6 +402,8 @@ enum ap_status ap_habit_find_waste(struct ap_habit_rows *rows, struct ap_error *
             AP_TRY(look_at_diagonal(rows, at, reterr));
         if (AP_HAS(words, SPARSE))
             AP_TRY(look_at_sparse(rows, at, reterr));
+        if (AP_HAS(words, HEAVY) && !AP_HAS(words, MODEL))
+            AP_TRY(look_at_search(rows, at, reterr));
         if (AP_HAS(words, WEIGHTED))
             AP_TRY(look_at_weight(rows, at, reterr));
         if (AP_HAS(words, MAGNITUDE) && at >= behind)

@@ -460,6 +460,7 @@ static enum ap_status add_passes(const struct ap_part_context *context, const st
     AP_TRY(ap_find_ddp_passes(context, &report->collectives, SMALL_BYTES, &passes, reterr));
     ap_add_count(model, to, "reduced_forward_count", passes.reduced_count);
     ap_add_count(model, to, "ddp_forward_count", passes.count);
+    ap_add_time(model, to, "surplus_reduce_us", passes.surplus_ns);
     return AP_OK;
 }
 

@@ -9,8 +9,10 @@
 struct passes {
     uint32_t *forward;
     size_t count, capacity;
-    bool *is_reduced;
-    int64_t reduced_count;
+    bool *is_reduced, *has_buckets;
+    int64_t reduced_count, update_count;
+    int64_t exposed_ns; /* of these all-reduces, on the host all of their time */
+    bool overflowed;
 };
 
 static bool earlier_pass(const void *context, uint32_t a, uint32_t b)
@@ -30,35 +32,67 @@ static enum ap_status list_forwards(const struct ap_part_context *context, struc
     return ap_sort_list(context->gate, passes->forward, passes->count, earlier_pass, &trace->events, reterr);
 }
 
-/* Sizes do not tell how often a bucket is reduced: layers that are alike have buckets that are alike. */
-static void note_reduced(const struct ap_trace *trace, struct passes *passes, uint32_t launch)
+/* The pass that the row lies behind; SIZE_MAX = none. */
+static size_t pass_before(const struct ap_trace *trace, const struct passes *passes, uint32_t row)
 {
     const struct ap_events *events = &trace->events;
-    size_t low = 0;
-    if (launch == AP_NO_ROW)
-        return;
-    AP_BISECT(low, passes->count, at, events->start_ns[passes->forward[at]] <= events->start_ns[launch]);
-    if (!low || passes->is_reduced[low - 1])
-        return;
-    passes->is_reduced[low - 1] = true;
-    passes->reduced_count++;
+    size_t behind = 0;
+    AP_BISECT(behind, passes->count, at, events->start_ns[passes->forward[at]] <= events->start_ns[row]);
+    return behind ? behind - 1 : SIZE_MAX;
 }
 
-/* Collectives of devices come in the order of links. */
+/* Sizes do not tell how often a bucket is reduced: layers that are alike have buckets that are alike. */
+static void note_reduced(struct passes *passes, size_t pass, int64_t exposed_ns)
+{
+    passes->exposed_ns = ap_add_sat(passes->exposed_ns, exposed_ns, &passes->overflowed);
+    passes->reduced_count += !passes->is_reduced[pass];
+    passes->is_reduced[pass] = true;
+}
+
+/* Steps of optimizers, and the passes behind which gradients go into buckets, or out of them. */
+static void note_rows(const struct ap_trace *trace, struct passes *passes)
+{
+    uint32_t into = ap_trace_find_text(trace, "torch::distributed::reducer::mul_out");
+    uint32_t out_of = ap_trace_find_text(trace, "torch.distributed.ddp.reducer::copy_bucket_to_grad");
+    for (uint32_t row = 0; row < trace->events.count; row++) {
+        uint32_t name = trace->events.name[row];
+        if (!ap_row_is_of(trace, row, AP_HOST_KINDS))
+            continue;
+        passes->update_count += ap_text_starts_with(ap_row_name(trace, row), "Optimizer.step#");
+        size_t pass = name && (name == into || name == out_of) ? pass_before(trace, passes, row) : SIZE_MAX;
+        if (pass != SIZE_MAX)
+            passes->has_buckets[pass] = true;
+    }
+}
+
+/* Is it of gradients? What is as large, or, of unknown size, behind a pass that fills buckets. */
+static bool is_of_gradients(const struct passes *passes, const struct ap_collective_row *row, int64_t least_bytes,
+                            size_t pass)
+{
+    return row->operation == AP_COLLECTIVE_allreduce && pass != SIZE_MAX &&
+           (row->bytes >= least_bytes || (row->bytes < 0 && row->on_host && passes->has_buckets[pass]));
+}
+
+/* Collectives of devices come in the order of links; those of the host are launched where they run. */
 static enum ap_status find_reduced(const struct ap_part_context *context, const struct ap_collective_rows *collectives,
                                    int64_t least_bytes, struct passes *passes, struct ap_error *reterr)
 {
+    const struct ap_trace *trace = context->trace;
     const struct ap_links *links = &context->facts->links;
     AP_TRY(list_forwards(context, passes, reterr));
     if (!passes->count)
         return AP_OK;
     AP_TRY(AP_ALLOC_CLEARED(context->gate, passes->is_reduced, passes->count, reterr));
-    for (size_t i = 0, at = 0; i < collectives->device_count; i++) {
+    AP_TRY(AP_ALLOC_CLEARED(context->gate, passes->has_buckets, passes->count, reterr));
+    note_rows(trace, passes);
+    for (size_t i = 0, at = 0; i < collectives->count; i++) {
         const struct ap_collective_row *row = &collectives->rows[i];
-        while (at < links->count && links->rows[at].row != row->row)
+        while (!row->on_host && at < links->count && links->rows[at].row != row->row)
             at++;
-        if (at < links->count && row->operation == AP_COLLECTIVE_allreduce && row->bytes >= least_bytes)
-            note_reduced(context->trace, passes, links->rows[at].launch);
+        uint32_t launch = row->on_host ? row->row : at < links->count ? links->rows[at].launch : AP_NO_ROW;
+        size_t pass = launch == AP_NO_ROW ? SIZE_MAX : pass_before(trace, passes, launch);
+        if (is_of_gradients(passes, row, least_bytes, pass))
+            note_reduced(passes, pass, row->on_host ? trace->events.dur_ns[row->row] : row->exposed_ns);
     }
     return AP_OK;
 }
@@ -68,8 +102,12 @@ enum ap_status ap_find_ddp_passes(const struct ap_part_context *context, const s
 {
     struct passes passes = { .forward = NULL };
     enum ap_status status = find_reduced(context, collectives, least_bytes, &passes, reterr);
-    *ret_passes = (struct ap_ddp_passes){ (int64_t)passes.count, passes.reduced_count };
+    int64_t surplus = passes.reduced_count - passes.update_count;
+    *ret_passes = (struct ap_ddp_passes){ (int64_t)passes.count, passes.reduced_count, 0 };
+    if (surplus > 0)
+        ret_passes->surplus_ns = ap_share_of(passes.exposed_ns, (double)surplus / (double)passes.reduced_count);
     AP_FREE(context->gate, passes.is_reduced, passes.count);
+    AP_FREE(context->gate, passes.has_buckets, passes.count);
     AP_FREE(context->gate, passes.forward, passes.capacity);
     return status;
 }

@@ -8,9 +8,11 @@
 
 struct ap_ddp_passes {
     int64_t count, reduced_count; /* rows of its forward; those behind which gradients were reduced before the next one */
+    int64_t surplus_ns;           /* what the all-reduces beyond one pass for each step of an optimizer take: on devices
+                                   * while nothing computes */
 };
 
-/** Of @collectives all-reduces of @least_bytes and more on devices count as gradients. */
+/** Of @collectives all-reduces of @least_bytes and more count as gradients. */
 AP_MUST_CHECK enum ap_status ap_find_ddp_passes(const struct ap_part_context *context,
                                                 const struct ap_collective_rows *collectives, int64_t least_bytes,
                                                 struct ap_ddp_passes *ret_passes, struct ap_error *reterr);

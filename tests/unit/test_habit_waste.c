@@ -82,6 +82,9 @@ static void gradients_of_what_a_mask_took_are_told(void)
     mask(&run, "300", "IndexBackward0");
     is_int(habit(&run, "mask_gradient", "count"), 0, "a few are taken as they should be");
     end(&run);
+    mask(&run, "524288", "IndexBackward0");
+    is_int(habit(&run, "mask_gradient", "count"), 0, "rows that are taken several times, as neighbors are");
+    end(&run);
     mask(&run, "65280", "aten::index_put_");
     is_int(habit(&run, "mask_gradient", "count"), 0, "put in place for its own sake");
     end(&run);

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT
+ * Work that takes longer from call to call, and work on single tensors around the optimizer's step: traces typed by hand. */
+#include "typed_habits.h"
+
+static const char floats[] = "[\"float\",\"float\"]";
+
+/* A list is stacked and its mean taken, again and again: each takes @more_us more than the one before it. */
+static void stacks(struct run *run, int count, int more_us)
+{
+    begin(run);
+    for (int i = 0; i < count; i++) {
+        int64_t start_us = (int64_t)i * 1000;
+        op(run, "aten::stack", start_us, 10 + i % 60 * more_us + (i % 7 == 3 ? 300 : 0), 0);
+        op(run, "aten::mean", start_us + 700, 5 + i % 60 * more_us / 2, 0);
+        op(run, "aten::linear", start_us + 900, 50, 0);
+    }
+    analyze(run);
+}
+
+static void lists_that_grow_are_told_by_their_time(void)
+{
+    struct run run;
+    stacks(&run, 120, 4);
+    is_int(habit(&run, "growing_cat", "count"), 120, "twice from the beginning on, though some calls are slow by chance");
+    ok(habit(&run, "growing_cat", "total_us") > 120 * (10 + 30 * 6), "with what works on it behind");
+    ok(habit(&run, "growing_cat", "saves_us") < habit(&run, "growing_cat", "total_us"), "what is new has to be added");
+    end(&run);
+    stacks(&run, 120, 0);
+    is_int(habit(&run, "growing_cat", "count"), 0, "batches of one size");
+    end(&run);
+    stacks(&run, 30, 4);
+    is_int(habit(&run, "growing_cat", "count"), 0, "too few to tell");
+    end(&run);
+}
+
+/* Keys are put behind a queue, of which as many are @cut off in front. */
+static void queue(struct run *run, const char *sizes, const char *cut)
+{
+    begin(run);
+    op_with(run, "aten::cat", 0, 110, 0, sizes, "[\"TensorList\",\"Scalar\"]");
+    op_with(run, "aten::slice", 120, 5, 0, cut, floats);
+    analyze(run);
+}
+
+static void queues_that_are_moved_on_are_told(void)
+{
+    struct run run;
+    queue(&run, "[[[4096, 64], [256, 64]], []]", "[[4352, 64], [], [], [], []]");
+    is_int(habit(&run, "growing_cat", "count"), 1, "all is copied to add a little");
+    end(&run);
+    queue(&run, "[[[4096, 64], [4096, 64]], []]", "[[8192, 64], [], [], [], []]");
+    is_int(habit(&run, "growing_cat", "count"), 0, "half of it is new");
+    end(&run);
+    queue(&run, "[[[4096, 64], [256, 64]], []]", "[[4096, 64], [], [], [], []]");
+    is_int(habit(&run, "growing_cat", "count"), 0, "another tensor is cut");
+    end(&run);
+}
+
+/* Passes of six layers, after each of which a token is chosen; the time of layers rises, and that of attention. */
+static void answers(struct run *run, int layer_us, int attention_us, int view_us, const char *dims)
+{
+    begin(run);
+    for (int i = 0; i < 48; i++) {
+        int64_t start_us = (int64_t)i * 10000;
+        for (int layer = 0; layer < 6; layer++) {
+            bool is_slow = (i + layer) % 5 == 0;
+            op_with(run, "aten::linear", start_us, 100 + i * layer_us + (is_slow ? 400 : 0), 0, dims, floats);
+            op(run, "aten::view", start_us + 1000, 10 + i * view_us, 0);
+            op(run, "aten::gelu", start_us + 1200, 20 + i * attention_us, 0);
+            start_us += 1500;
+        }
+        op(run, "aten::argmax", start_us, 10, 0);
+    }
+    analyze(run);
+}
+
+static void prefixes_that_grow_are_told_by_their_time(void)
+{
+    struct run run;
+    answers(&run, 3, 0, 0, NULL);
+    is_int(habit(&run, "growing_prefix", "count"), 47, "each pass takes longer");
+    ok(habit(&run, "growing_prefix", "saves_us") > habit(&run, "growing_prefix", "total_us") * 9 / 10, "one position stays");
+    end(&run);
+    answers(&run, 0, 3, 0, NULL);
+    is_int(habit(&run, "growing_prefix", "count"), 0, "a cache: layers take the same time");
+    end(&run);
+    answers(&run, 3, 3, 1, NULL);
+    is_int(habit(&run, "growing_prefix", "count"), 0, "all rises: the machine slows down");
+    end(&run);
+    answers(&run, 3, 0, 0, "[[1,64],[64,64]]");
+    is_int(habit(&run, "growing_prefix", "count"), 0, "shapes tell that it is one position");
+    end(&run);
+}
+
+int main(void)
+{
+    lists_that_grow_are_told_by_their_time();
+    queues_that_are_moved_on_are_told();
+    prefixes_that_grow_are_told_by_their_time();
+    return done();
+}

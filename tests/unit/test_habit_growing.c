@@ -92,10 +92,59 @@ static void prefixes_that_grow_are_told_by_their_time(void)
     end(&run);
 }
 
+static void accumulate(struct run *run, int64_t start_us, const char *dims)
+{
+    row(run, "1", "autograd::engine::evaluate_function: torch::autograd::AccumulateGrad", OPERATOR, start_us, 10);
+    op_with(run, "torch::autograd::AccumulateGrad", start_us + 1, 8, 0, dims, "[\"float\"]");
+}
+
+/* A forward and a backward pass through layers of the sizes, and a step for the first @updated of them. */
+static void turn(struct run *run, int64_t start_us, const char *const *sizes, int count, int updated)
+{
+    row(run, "1", "Optimizer.zero_grad#SGD.zero_grad", ANNOTATION, start_us, 5);
+    for (int i = count - 1; i >= 0; i--)
+        op(run, "aten::linear", start_us + 10 + (count - i) * 10, 8, (uint32_t)(start_us + 100 - i));
+    for (int i = 0; i < count; i++) {
+        node(run, start_us + 100 + i * 100, 80, (uint32_t)(start_us + 100 - i));
+        op_with(run, "aten::mm", start_us + 110 + i * 100, 30, 0, "[[8,8],[8,8]]", floats);
+        op_with(run, "aten::mm", start_us + 140 + i * 100, 30, 0, "[[8,8],[8,8]]", floats);
+        accumulate(run, start_us + 185 + i * 100, sizes[i]);
+    }
+    row(run, "1", "Optimizer.step#SGD.step", ANNOTATION, start_us + 900, 60);
+    for (int i = 0; i < updated; i++)
+        op_with(run, "aten::add_", start_us + 905 + i * 8, 5, 0, sizes[i], floats);
+}
+
+static void models_of_equal_sizes_are_told_apart_by_order(void)
+{
+    static const char *const both[] = { "[[1, 64]]", "[[64, 64]]", "[[64, 64]]", "[[96, 64]]" };
+    static const char *const generator[] = { "[[64, 64]]", "[[96, 64]]" };
+    static const char *const alike[] = { "[[64, 64]]", "[[64, 64]]", "[[64, 64]]", "[[64, 64]]" };
+    struct run run;
+    begin(&run);
+    for (int i = 0; i < 3; i++) {
+        turn(&run, i * 2000, both, 4, 2);
+        turn(&run, i * 2000 + 1000, generator, 2, 2);
+    }
+    analyze(&run);
+    is_int(habit(&run, "unneeded_gradient", "count"), 3, "of the other model, behind all of the one that is trained");
+    ok(habit(&run, "unneeded_gradient", "total_us") >= 3 * 180, "the layer of a size that both have as well");
+    end(&run);
+    begin(&run);
+    for (int i = 0; i < 3; i++) {
+        turn(&run, i * 2000, alike, 4, 2);
+        turn(&run, i * 2000 + 1000, alike, 2, 2);
+    }
+    analyze(&run);
+    is_int(habit(&run, "unneeded_gradient", "count"), 0, "all sizes alike: which one is trained is not known");
+    end(&run);
+}
+
 int main(void)
 {
     lists_that_grow_are_told_by_their_time();
     queues_that_are_moved_on_are_told();
     prefixes_that_grow_are_told_by_their_time();
+    models_of_equal_sizes_are_told_apart_by_order();
     return done();
 }

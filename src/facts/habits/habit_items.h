@@ -150,8 +150,12 @@ AP_MUST_CHECK enum ap_status ap_habit_find_sizes(struct ap_habit_rows *rows, str
 AP_MUST_CHECK enum ap_status ap_habit_read_updates(struct ap_habit_rows *rows, struct ap_error *reterr);
 /** The sizes of what the row is called with, as they are written; none where they were not recorded. */
 struct ap_text ap_habit_dims_of(const struct ap_habit_rows *rows, uint32_t row);
+/** The next tensor of a list, or of a list in it: its key; false where there is none. One without sizes is passed over. */
+bool ap_habit_next_tensor(struct ap_text dims, size_t *at, uint32_t ret_key[2]);
 /** Optimizers work on tensors of these sizes. */
 AP_MUST_CHECK enum ap_status ap_habit_note_sizes(struct ap_habit_rows *rows, uint32_t row, struct ap_error *reterr);
+/** Gradients that are cleared before an optimizer works on them; behind the sizes. */
+AP_MUST_CHECK enum ap_status ap_habit_find_dropped(struct ap_habit_rows *rows, struct ap_error *reterr);
 /** What gradients tell of it, where optimizers do not tell all. */
 AP_MUST_CHECK enum ap_status ap_habit_read_taken(struct ap_habit_rows *rows, struct ap_error *reterr);
 /** Checks of arguments that the host waits for. */

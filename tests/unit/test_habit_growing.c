@@ -140,11 +140,30 @@ static void models_of_equal_sizes_are_told_apart_by_order(void)
     end(&run);
 }
 
+static void sparse_matrices_made_dense_are_told(void)
+{
+    struct run run;
+    for (int is_used = 0; is_used < 2; is_used++) {
+        begin(&run);
+        op_with(&run, "aten::to_dense", 0, 100, 0, "[[2000,2000]]", "[\"float\"]");
+        for (int layer = 0; layer < 2; layer++) {
+            op_with(&run, "aten::linear", 200 + layer * 200, 50, 0, "[[2000,64],[64,64]]", floats);
+            op_with(&run, "aten::matmul", 260 + layer * 200, 100, 0,
+                    is_used ? "[[2000,2000],[2000,64]]" : "[[1000,2000],[2000,64]]", floats);
+        }
+        analyze(&run);
+        is_int(habit(&run, "diagonal_product", "count"), is_used ? 3 : 0, is_used ? "with both products" : "none takes it");
+        is_int(habit(&run, "diagonal_product", "total_us"), is_used ? 300 : 0, "no layer between them");
+        end(&run);
+    }
+}
+
 int main(void)
 {
     lists_that_grow_are_told_by_their_time();
     queues_that_are_moved_on_are_told();
     prefixes_that_grow_are_told_by_their_time();
     models_of_equal_sizes_are_told_apart_by_order();
+    sparse_matrices_made_dense_are_told();
     return done();
 }

@@ -158,6 +158,39 @@ static void sparse_matrices_made_dense_are_told(void)
     }
 }
 
+/* A step with @on_gradient behind the backward pass, and with operators behind the step of the optimizer. */
+static void step_with(struct run *run, const char *on_gradient, const char *on_weight, const char *second)
+{
+    begin(run);
+    op(run, "aten::linear", 0, 10, 50);
+    node(run, 100, 100, 50);
+    accumulate(run, 200, "[[64, 96]]");
+    op_with(run, on_gradient, 300, 40, 0, "[[64, 96],[]]", floats);
+    op_with(run, "aten::quantile", 350, 100, 0, "[[6144],[]]", floats);
+    op_with(run, "aten::mean", 460, 100, 0, "[[512],[]]", floats);
+    row(run, "1", "Optimizer.step#SGD.step", ANNOTATION, 700, 20);
+    op_with(run, "aten::add_", 705, 5, 0, "[[64, 96],[64, 96]]", floats);
+    op_with(run, on_weight, 800, 40, 0, "[[64, 96],[]]", floats);
+    op_with(run, second, 850, 60, 0, "[[64, 96],[64, 96]]", floats);
+    op_with(run, "aten::linear", 1000, 10, 51, "[[8, 96],[64, 96]]", floats);
+    analyze(run);
+}
+
+static void work_around_the_optimizer_is_told(void)
+{
+    struct run run;
+    step_with(&run, "aten::abs", "aten::mul", "aten::add_");
+    is_int(habit(&run, "gradient_work", "count"), 2, "on the gradient, and on as many elements");
+    is_int(habit(&run, "gradient_work", "total_us"), 140, "not what is made of others");
+    is_int(habit(&run, "weight_work", "count"), 2, "an average written out");
+    is_int(habit(&run, "weight_work", "saves_us"), 75, "one pass stays");
+    end(&run);
+    step_with(&run, "aten::mul_", "aten::detach", "aten::lerp_");
+    is_int(habit(&run, "gradient_work", "total_us"), 100, "scaling is of clipping");
+    is_int(habit(&run, "weight_work", "count"), 0, "one pass over each");
+    end(&run);
+}
+
 int main(void)
 {
     lists_that_grow_are_told_by_their_time();
@@ -165,5 +198,6 @@ int main(void)
     prefixes_that_grow_are_told_by_their_time();
     models_of_equal_sizes_are_told_apart_by_order();
     sparse_matrices_made_dense_are_told();
+    work_around_the_optimizer_is_told();
     return done();
 }

@@ -162,6 +162,8 @@ AP_MUST_CHECK enum ap_status ap_habit_read_taken(struct ap_habit_rows *rows, str
 void ap_habit_find_argument_checks(struct ap_habit_rows *rows);
 /** Gradients of weights that no optimizer changes, and of inputs that nothing looks at. */
 AP_MUST_CHECK enum ap_status ap_habit_find_gradients(struct ap_habit_rows *rows, size_t track, struct ap_error *reterr);
+/** What is done with single gradients before the optimizer's step, and with single weights behind it. */
+void ap_habit_find_work_between(struct ap_habit_rows *rows);
 /** Gradients of a second model like the trained one, which nothing clears. */
 void ap_habit_find_reference(struct ap_habit_rows *rows, size_t track);
 /** Nodes of backward passes that are recorded for another one, and those which that one goes through. */

@@ -26,6 +26,7 @@ struct watch {
     uint32_t name, in_block, block_calls, count;
     int64_t least[2]; /* of the block */
     int64_t blocks[BLOCKS_MAX];
+    bool grows; /* as judged behind all of them */
 };
 
 static int64_t smaller(int64_t a, int64_t b)
@@ -164,7 +165,7 @@ static void add_gathering(struct ap_habit_rows *rows, struct gathering *group, s
 {
     int64_t total_ns = dur_of(rows, at), least_ns = low_of(&group->of[0]);
     for (size_t i = 1; i <= BEHIND && is_behind(rows, at + i, &group->of[i]); i++)
-        if (grows(&group->of[i], LIST_GROWTH)) {
+        if (group->of[i].grows) {
             total_ns = ap_add_sat(total_ns, dur_of(rows, at + i), &rows->habits->overflowed);
             least_ns = ap_add_sat(least_ns, low_of(&group->of[i]), &rows->habits->overflowed);
         }
@@ -200,11 +201,13 @@ static void find_gatherings(struct ap_habit_rows *rows)
     for (size_t at = 0; at < rows->item_count; at++)
         if (is_gathering(rows, at) && (group = gathering_of(rows, groups, &count, at)))
             note_gathering(rows, group, at);
+    for (size_t i = 0; i < count; i++)
+        for (size_t j = 0; j <= BEHIND; j++)
+            groups[i].of[j].grows = grows(&groups[i].of[j], LIST_GROWTH);
     for (size_t at = 0; at < rows->item_count; at++)
         if (is_sized_cat(rows, at))
             add_queue(rows, at);
-        else if (is_gathering(rows, at) && (group = gathering_of(rows, groups, &count, at)) &&
-                 grows(&group->of[0], LIST_GROWTH))
+        else if (is_gathering(rows, at) && (group = gathering_of(rows, groups, &count, at)) && group->of[0].grows)
             add_gathering(rows, group, at);
 }
 

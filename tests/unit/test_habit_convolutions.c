@@ -69,9 +69,23 @@ static void filters_of_images_are_told(void)
     end(&run);
 }
 
+static void long_filters_of_signals_are_told(void)
+{
+    struct run run;
+    begin(&run);
+    op_with(&run, "aten::conv1d", 0, 200, 0, "[[8,1,8000],[1,1,4097]]", floats);
+    op_with(&run, "aten::conv1d", 300, 200, 0, "[[8,1,8000],[32,1,9]]", floats);
+    op_with(&run, "aten::conv1d", 600, 200, 0, "[[8,64,8000],[64,1,4097]]", floats);
+    analyze(&run);
+    is_int(habit(&run, "image_filter", "count"), 1, "one signal, thousands of taps; neither a short one nor a layer's");
+    is_int(habit(&run, "image_filter", "saves_us"), 180, "transforms take time as well");
+    end(&run);
+}
+
 int main(void)
 {
     products_with_patches_are_told();
     filters_of_images_are_told();
+    long_filters_of_signals_are_told();
     return done();
 }

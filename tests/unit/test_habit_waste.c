@@ -82,6 +82,9 @@ static void gradients_of_what_a_mask_took_are_told(void)
     mask(&run, "300", "IndexBackward0");
     is_int(habit(&run, "mask_gradient", "count"), 0, "a few are taken as they should be");
     end(&run);
+    mask(&run, "524288", "IndexBackward0");
+    is_int(habit(&run, "mask_gradient", "count"), 0, "rows that are taken several times, as neighbors are");
+    end(&run);
     mask(&run, "65280", "aten::index_put_");
     is_int(habit(&run, "mask_gradient", "count"), 0, "put in place for its own sake");
     end(&run);
@@ -327,6 +330,31 @@ static void elements_that_nobody_uses_are_told(void)
     end(&run);
     scores_of_all(&run, true);
     is_int(habit(&run, "unused_elements", "count"), 0, "all are used later");
+    end(&run);
+}
+
+/* Layers behind a copy of rows; @other goes with what they made. */
+static void copied_rows(struct run *run, const char *source, const char *other)
+{
+    begin(run);
+    op_with(run, "aten::repeat_interleave", 0, 20, 0, source, "[\"float\",\"Scalar\",\"Scalar\"]");
+    op_with(run, "aten::linear", 20, 100, 0, "[[6400,96],[256,96],[256]]", "[\"float\",\"float\",\"float\"]");
+    op_with(run, "aten::relu", 120, 20, 0, "[[6400,256]]", "[\"float\"]");
+    op_with(run, "aten::linear", 140, 60, 0, "[[6400,256],[64,256],[64]]", "[\"float\",\"float\",\"float\"]");
+    op_with(run, "aten::mul", 200, 50, 0, other, "[\"float\",\"float\"]");
+    analyze(run);
+}
+
+static void layers_on_copies_of_rows_are_told(void)
+{
+    struct run run;
+    copied_rows(&run, "[[128,96],[],[]]", "[[6400,64],[6400,64]]");
+    is_int(habit(&run, "repeated_copy", "count"), 1, "each row fifty times");
+    is_int(habit(&run, "repeated_copy", "total_us"), 200, "the layers as well, until each copy meets something else");
+    is_int(habit(&run, "repeated_copy", "saves_us"), 196, "once is needed");
+    end(&run);
+    copied_rows(&run, "[[128,48],[],[]]", "[[6400,64],[6400,64]]");
+    is_int(habit(&run, "repeated_copy", "count"), 0, "another tensor goes into the layers");
     end(&run);
 }
 
@@ -655,6 +683,7 @@ int main(void)
     cosines_of_all_pairs_are_told();
     a_resize_of_what_a_resize_makes_goes_with_it();
     elements_that_nobody_uses_are_told();
+    layers_on_copies_of_rows_are_told();
     repeated_copies_are_told();
     weights_that_are_made_anew_are_told();
     tables_that_are_prepared_for_each_search_are_told();

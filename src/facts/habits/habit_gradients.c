@@ -14,8 +14,7 @@ static void mix(uint32_t key[2], char letter)
     key[1] = key[1] * UINT32_C(31) + (uint8_t)letter;
 }
 
-/* The next tensor of a list, or of a list in it: its key; false where there is none. One without sizes is passed over. */
-static bool next_tensor(struct ap_text dims, size_t *at, uint32_t ret_key[2])
+bool ap_habit_next_tensor(struct ap_text dims, size_t *at, uint32_t ret_key[2])
 {
     bool is_open = false, has_size = false;
     ret_key[0] = ret_key[1] = 0;
@@ -50,7 +49,7 @@ struct ap_text ap_habit_dims_of(const struct ap_habit_rows *rows, uint32_t row)
 static enum ap_status note_sizes(struct ap_pair_map *map, struct ap_text dims, struct ap_error *reterr)
 {
     uint32_t key[2], number;
-    for (size_t at = 0; next_tensor(dims, &at, key); at++)
+    for (size_t at = 0; ap_habit_next_tensor(dims, &at, key); at++)
         AP_TRY(ap_pair_map_add(map, key[0], key[1], &number, reterr));
     return AP_OK;
 }
@@ -110,156 +109,10 @@ static enum ap_status read_updates(struct ap_habit_rows *rows, uint8_t *noted, s
 bool ap_habit_is_trained(const struct ap_habit_rows *rows, size_t at, uint32_t number)
 {
     uint32_t key[2];
-    for (size_t from = 0; next_tensor(ap_habit_dims_of(rows, rows->items[at].row), &from, key); from++)
+    for (size_t from = 0; ap_habit_next_tensor(ap_habit_dims_of(rows, rows->items[at].row), &from, key); from++)
         if (!number--)
             return ap_pair_map_find(&rows->updated, key[0], key[1]) != AP_PAIR_NONE;
     return false;
-}
-
-/* ---- gradients that are cleared before an optimizer works on them ---- */
-
-/* A turn: backward passes and the steps of optimizers behind them. They are read from the last one to the first. */
-struct turn {
-    uint32_t steps, clears; /* behind its passes; between the steps of the turn before and them */
-    bool is_made;           /* its passes are read */
-    bool has_untold;        /* a step does not tell what it works on: that may be all */
-};
-
-/* Of a size: the last turns, read so far, that made a gradient of it and that updated it; 0 = none. */
-struct made {
-    uint32_t made_in, updated_in;
-    bool is_updated, is_dropped; /* in the turn that made it; before any turn did */
-};
-
-struct clearing {
-    struct made *made; /* by number of the size */
-    struct turn turn, next;
-    uint32_t number;       /* of the turn */
-    bool is_told;          /* the step that is read tells what it works on */
-    const uint32_t *steps; /* rows of optimizers' steps in order of time; the last of them is read first */
-    size_t step_count;
-};
-
-static void note_update(const struct ap_habit_rows *rows, struct clearing *clearing, uint32_t row)
-{
-    uint32_t key[2];
-    struct ap_text dims = ap_habit_dims_of(rows, row);
-    for (size_t at = 0; next_tensor(dims, &at, key); at++) {
-        uint32_t number = ap_pair_map_find(&rows->updated, key[0], key[1]);
-        if (number == AP_PAIR_NONE)
-            continue;
-        clearing->made[number].updated_in = clearing->number;
-        clearing->is_told = true;
-    }
-}
-
-/* The next turn makes and updates it, and all that steps then is cleared before; or that turn leaves it out as well, and
- * what becomes of the one gradient becomes of the other. */
-static bool is_dropped(const struct clearing *clearing, const struct made *made, bool is_updated)
-{
-    if (is_updated || clearing->turn.has_untold || !made->made_in || made->made_in + 1 != clearing->number)
-        return false;
-    return made->is_updated ? clearing->next.steps && clearing->next.clears >= clearing->next.steps : made->is_dropped;
-}
-
-static void note_made(struct ap_habit_rows *rows, struct clearing *clearing, uint32_t row)
-{
-    uint32_t key[2], number;
-    size_t at = 0;
-    clearing->turn.is_made = true;
-    if (!next_tensor(ap_habit_dims_of(rows, row), &at, key) ||
-        (number = ap_pair_map_find(&rows->updated, key[0], key[1])) == AP_PAIR_NONE)
-        return;
-    struct made *made = &clearing->made[number];
-    if (made->made_in != clearing->number) {
-        bool is_updated = made->updated_in == clearing->number;
-        made->is_dropped = is_dropped(clearing, made, is_updated);
-        made->is_updated = is_updated;
-        made->made_in = clearing->number;
-    }
-    rows->dropped[row] = made->is_dropped;
-}
-
-/* Its operators were read before it. */
-static void note_step(struct clearing *clearing)
-{
-    clearing->turn.steps++;
-    clearing->turn.has_untold |= !clearing->is_told;
-    clearing->is_told = false;
-    clearing->step_count--;
-}
-
-/* The end of a step, whose operators come now. */
-static void end_turn(struct clearing *clearing)
-{
-    if (!clearing->turn.is_made)
-        return;
-    clearing->next = clearing->turn;
-    clearing->turn = (struct turn){ .steps = 0 };
-    clearing->number++;
-}
-
-static void read_backwards(struct ap_habit_rows *rows, struct clearing *clearing)
-{
-    const struct ap_row_order *order = &rows->facts->order;
-    size_t track = rows->facts->main_track;
-    for (size_t at = order->track_start[track + 1]; at > order->track_start[track]; at--) {
-        uint32_t row = order->rows[at - 1];
-        uint64_t words = ap_row_is_of(rows->trace, row, AP_HOST_KINDS) ? ap_habit_words_of(rows, row) : 0;
-        uint32_t step = clearing->step_count ? clearing->steps[clearing->step_count - 1] : AP_NO_ROW;
-        bool is_of_step = step != AP_NO_ROW && rows->trace->events.start_ns[row] < ap_row_end_ns(rows->trace, step);
-        if (is_of_step)
-            end_turn(clearing);
-        if (row == step)
-            note_step(clearing);
-        else if (is_of_step && ap_habit_is_operator(rows, row))
-            note_update(rows, clearing, row);
-        else if (AP_HAS(words, ACCUMULATE))
-            note_made(rows, clearing, row);
-        else if (AP_HAS(words, CLEARS))
-            clearing->turn.clears += clearing->turn.is_made;
-    }
-}
-
-/* The rows of steps. Where the recording begins with a clear, gradients are cleared before they are made, not behind the
- * step that used them: those of other models live on there. */
-static enum ap_status find_steps(struct ap_habit_rows *rows, uint32_t **ret_steps, size_t *ret_count, size_t *ret_capacity,
-                                 bool *ret_clears_first, struct ap_error *reterr)
-{
-    const struct ap_row_order *order = &rows->facts->order;
-    size_t track = rows->facts->main_track;
-    bool is_first = true;
-    for (size_t at = order->track_start[track]; at < order->track_start[track + 1]; at++) {
-        uint32_t row = order->rows[at];
-        uint64_t words = ap_row_is_of(rows->trace, row, AP_HOST_KINDS) ? ap_habit_words_of(rows, row) : 0;
-        *ret_clears_first |= is_first && AP_HAS(words, CLEARS);
-        is_first &= !(words & (AP_BIT(ACCUMULATE) | AP_BIT(OPTIMIZER)));
-        if (AP_HAS(words, OPTIMIZER))
-            AP_TRY_ADD(rows->habits->gate, *ret_steps, *ret_count, *ret_capacity, reterr, row);
-    }
-    return AP_OK;
-}
-
-static enum ap_status find_dropped(struct ap_habit_rows *rows, struct ap_error *reterr)
-{
-    struct clearing clearing = { .number = 1 };
-    uint32_t *steps = NULL;
-    size_t count = 0, capacity = 0;
-    bool clears_first = false;
-    if (rows->facts->main_track == AP_NO_ROW || !rows->updated.count)
-        return AP_OK;
-    enum ap_status status = find_steps(rows, &steps, &count, &capacity, &clears_first, reterr);
-    if (clears_first) {
-        AP_AND_THEN(status, AP_ALLOC_CLEARED(rows->habits->gate, clearing.made, rows->updated.count, reterr));
-        AP_AND_THEN(status, AP_ALLOC_CLEARED(rows->habits->gate, rows->dropped, rows->trace->events.count, reterr));
-    }
-    clearing.steps = steps;
-    clearing.step_count = count;
-    if (clears_first && status == AP_OK)
-        read_backwards(rows, &clearing);
-    AP_FREE(rows->habits->gate, clearing.made, rows->updated.count);
-    AP_FREE(rows->habits->gate, steps, capacity);
-    return status;
 }
 
 enum ap_status ap_habit_read_updates(struct ap_habit_rows *rows, struct ap_error *reterr)
@@ -272,7 +125,7 @@ enum ap_status ap_habit_read_updates(struct ap_habit_rows *rows, struct ap_error
     enum ap_status status = read_updates(rows, noted, reterr);
     AP_FREE(rows->habits->gate, noted, count);
     AP_AND_THEN(status, ap_habit_read_taken(rows, reterr));
-    return status == AP_OK ? find_dropped(rows, reterr) : status;
+    return status == AP_OK ? ap_habit_find_dropped(rows, reterr) : status;
 }
 
 /* An outermost node that makes gradients by products, of which some are needed by none. */
@@ -422,7 +275,7 @@ static void note_gradient(struct ap_habit_rows *rows, struct backward *pass, uin
     size_t at = 0;
     uint32_t key[2];
     struct ap_text dims = ap_habit_dims_of(rows, row);
-    bool has_size = next_tensor(dims, &at, key);
+    bool has_size = ap_habit_next_tensor(dims, &at, key);
     bool is_matrix = has_size && memchr(dims.data, ',', at);
     if (has_size && !is_needed(rows, key, row)) {
         bool is_looked_at = ap_pair_map_find(&rows->looked_at, key[0], key[1]) != AP_PAIR_NONE;

@@ -157,14 +157,20 @@ AP_MUST_CHECK enum ap_status ap_habit_find_sizes(struct ap_habit_rows *rows, str
 AP_MUST_CHECK enum ap_status ap_habit_read_updates(struct ap_habit_rows *rows, struct ap_error *reterr);
 /** The sizes of what the row is called with, as they are written; none where they were not recorded. */
 struct ap_text ap_habit_dims_of(const struct ap_habit_rows *rows, uint32_t row);
+/** The next tensor of a list, or of a list in it: its key; false where there is none. One without sizes is passed over. */
+bool ap_habit_next_tensor(struct ap_text dims, size_t *at, uint32_t ret_key[2]);
 /** Optimizers work on tensors of these sizes. */
 AP_MUST_CHECK enum ap_status ap_habit_note_sizes(struct ap_habit_rows *rows, uint32_t row, struct ap_error *reterr);
+/** Gradients that are cleared before an optimizer works on them; behind the sizes. */
+AP_MUST_CHECK enum ap_status ap_habit_find_dropped(struct ap_habit_rows *rows, struct ap_error *reterr);
 /** What gradients tell of it, where optimizers do not tell all. */
 AP_MUST_CHECK enum ap_status ap_habit_read_taken(struct ap_habit_rows *rows, struct ap_error *reterr);
 /** Checks of arguments that the host waits for. */
 void ap_habit_find_argument_checks(struct ap_habit_rows *rows);
 /** Gradients of weights that no optimizer changes, and of inputs that nothing looks at. */
 AP_MUST_CHECK enum ap_status ap_habit_find_gradients(struct ap_habit_rows *rows, size_t track, struct ap_error *reterr);
+/** What is done with single gradients before the optimizer's step, and with single weights behind it. */
+void ap_habit_find_work_between(struct ap_habit_rows *rows);
 /** Gradients of a second model like the trained one, which nothing clears. */
 void ap_habit_find_reference(struct ap_habit_rows *rows, size_t track);
 /** Nodes of backward passes that are recorded for another one, and those which that one goes through. */
@@ -195,6 +201,8 @@ AP_MUST_CHECK enum ap_status ap_habit_find_waste(struct ap_habit_rows *rows, str
 AP_MUST_CHECK enum ap_status ap_habit_find_experts(struct ap_habit_rows *rows, struct ap_error *reterr);
 /** Metrics that are computed of all results so far in each step. */
 void ap_habit_find_history(struct ap_habit_rows *rows);
+/** What takes longer from call to call, where no sizes tell how much there is. */
+void ap_habit_find_growing(struct ap_habit_rows *rows, size_t track);
 /** From the end of the item before; INT64_MAX for the first one of a thread. */
 int64_t ap_habit_gap_before(const struct ap_habit_rows *rows, size_t at);
 /** What of this goes with the item: the way of Python to the call, and what it released on it. 0 where it is long. */

@@ -28,8 +28,9 @@ static double whole_of_most(const struct ap_facts *facts, uint32_t signature)
     struct ap_text dims, types;
     ap_trace_signature(facts->trace, (struct ap_str){ signature }, &dims, &types);
     ap_tensor_list_read(&list, dims, types);
-    double whole = elements_of_input(&list, 0);
-    return whole >= LEAST_ELEMENTS && elements_of_input(&list, 2) >= whole * (1 - MOST_LEFT_OUT) ? whole : 0;
+    double whole = elements_of_input(&list, 0), put = elements_of_input(&list, 2);
+    bool is_part = put >= whole * (1 - MOST_LEFT_OUT) && put <= whole; /* indices that take more take some again */
+    return whole >= LEAST_ELEMENTS && is_part ? whole : 0;
 }
 
 /* NULL where it was not called. */

@@ -15,10 +15,12 @@ static enum ap_status look_at_track(struct ap_habit_rows *rows, size_t track, st
     AP_TRY(ap_habit_find_convolutions(rows, reterr));
     AP_TRY(ap_habit_find_experts(rows, reterr));
     ap_habit_find_history(rows);
+    ap_habit_find_growing(rows, track);
     AP_TRY(ap_habit_find_attention(rows, reterr));
     if (trains) {
         AP_TRY(ap_habit_find_gradients(rows, track, reterr));
         ap_habit_find_reference(rows, track);
+        ap_habit_find_work_between(rows);
         AP_TRY(ap_habit_find_second_order(rows, track, reterr));
         if (!rows->goes_again)
             AP_TRY(ap_habit_find_nodes_again(rows, track, reterr));

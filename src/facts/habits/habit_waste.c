@@ -18,6 +18,9 @@
 #define LOW_RANK 4                 /* so many times smaller than the weight's sides */
 #define LOW_RANK_KEEPS 0.05        /* of a weight of low rank: two small products */
 #define BEHIND_DIAGONAL 4          /* operators until what was made of the diagonal is multiplied */
+#define COPIED_ITEMS 64            /* layers behind a copy of rows */
+#define BEHIND_DENSE 128           /* likewise of a sparse matrix: layers of a graph network */
+#define SPARSE_KEEPS 0.1           /* the product with the sparse one, where a hundredth or less of it is not zero */
 #define DIAGONAL_KEEPS 0.05        /* scaling reads and writes the other matrix once */
 #define BEHIND_SPARSE 4            /* operators until a sparse matrix that was put together is sorted */
 #define LEAST_ENTRIES 4096         /* fewer cost nothing */
@@ -141,12 +144,48 @@ static bool repeats(const struct ap_tensor_dims *many, const struct ap_tensor_di
     return longer == 1 && elements_of(many) >= LEAST_ELEMENTS;
 }
 
+/* Of a layer behind: its input, as rows of one width; else 0. */
+static double rows_of_layer(const struct ap_tensor_list *list)
+{
+    const struct ap_tensor_dims *x = &list->tensors[0];
+    bool is_layer = x->count && list->count > 1 && list->tensors[1].count == 2;
+    return is_layer && x->dims[x->count - 1] == list->tensors[1].dims[1] ? elements_of(x) / (double)x->dims[x->count - 1]
+                                                                         : 0;
+}
+
+/* Layers and activations, which treat each row alone, do the same for each copy of a row. @ret_times: as often as that. */
+static size_t last_of_copied_rows(struct ap_habit_rows *rows, size_t at, const struct ap_tensor_dims *one, double *ret_times)
+{
+    double own = elements_of(one) / (double)one->dims[one->count - 1], many = 0;
+    struct ap_tensor_list list;
+    size_t last = at;
+    for (size_t next = at + 1; next <= at + COPIED_ITEMS && ap_habit_is_of_step(rows, at, next); next++) {
+        uint64_t words = ap_item_words(rows, &rows->items[next]);
+        if (!ap_habit_read_tensors(rows, next, &list) || (AP_HAS(words, VIEW) && !AP_HAS(words, WEIGHTED)))
+            break;
+        const struct ap_tensor_dims *x = &list.tensors[0];
+        double layer = AP_HAS(words, WEIGHTED) ? rows_of_layer(&list) : 0;
+        bool is_next = many > 0 ? layer == many || (AP_HAS(words, BY_ELEMENT) && list.count == 1)
+                                : layer >= 2 * own && x->dims[x->count - 1] == one->dims[one->count - 1];
+        if (!is_next)
+            break;
+        many = many > 0 ? many : layer;
+        last = next;
+    }
+    *ret_times = many / own;
+    return last;
+}
+
 /* By a number, not by a list of how often each row is wanted: that is a second tensor. */
 static enum ap_status look_at_repeat(struct ap_habit_rows *rows, size_t at, struct ap_error *reterr)
 {
     struct ap_tensor_list one, used;
-    if (!ap_habit_read_tensors(rows, at, &one) || one.count != 1)
+    double times;
+    if (!ap_habit_read_tensors(rows, at, &one) || one.count != 1 || elements_of(&one.tensors[0]) < 1)
         return AP_OK;
+    size_t last = last_of_copied_rows(rows, at, &one.tensors[0], &times);
+    if (last > at && times * elements_of(&one.tensors[0]) >= LEAST_ELEMENTS)
+        return ap_habit_add_stretch(rows, AP_HABIT_repeated_copy, at, last, 1 / times, reterr);
     for (size_t next = at + 1; next <= at + USER_ITEMS && ap_habit_is_of_step(rows, at, next); next++) {
         if (!AP_HAS(ap_item_words(rows, &rows->items[next]), REPEAT_USER) || !ap_habit_read_tensors(rows, next, &used))
             continue;
@@ -302,6 +341,27 @@ static enum ap_status look_at_diagonal(struct ap_habit_rows *rows, size_t at, st
 
 /* ---- sparse matrices ---- */
 
+/* A sparse matrix is made dense, and the products behind take it whole. */
+static enum ap_status look_at_dense(struct ap_habit_rows *rows, size_t at, struct ap_error *reterr)
+{
+    struct ap_tensor_list list;
+    bool takes = false;
+    if (!ap_habit_read_tensors(rows, at, &list) || list.tensors[0].count != 2)
+        return AP_OK;
+    const struct ap_tensor_dims matrix = list.tensors[0];
+    if (ap_tensor_elements(&matrix, 0, matrix.count) < LEAST_ELEMENTS)
+        return AP_OK;
+    for (size_t next = at + 1;
+         next <= at + BEHIND_DENSE && ap_habit_is_of_step(rows, at, next) && !ap_habit_is_same(rows, at, next); next++) {
+        uint64_t words = ap_item_words(rows, &rows->items[next]);
+        if (!AP_HAS(words, HEAVY) || AP_HAS(words, WEIGHTED) || !ap_habit_has_tensor(rows, next, &matrix))
+            continue;
+        AP_TRY(ap_habit_add_stretch(rows, AP_HABIT_diagonal_product, next, next, SPARSE_KEEPS, reterr));
+        takes = true;
+    }
+    return takes ? ap_habit_add_stretch(rows, AP_HABIT_diagonal_product, at, at, 0, reterr) : AP_OK;
+}
+
 /* May it make the places of so many entries? One that draws, chooses, finds or takes them, or puts their rows together. */
 static bool may_make_entries(struct ap_habit_rows *rows, size_t at, int64_t entries)
 {
@@ -399,7 +459,9 @@ enum ap_status ap_habit_find_waste(struct ap_habit_rows *rows, struct ap_error *
         if (AP_HAS(words, REPEAT))
             AP_TRY(look_at_repeat(rows, at, reterr));
         if (AP_HAS(words, DIAGONAL))
-            AP_TRY(look_at_diagonal(rows, at, reterr));
+            AP_TRY(ap_text_is(ap_row_name(rows->trace, rows->items[at].row), "aten::to_dense")
+                       ? look_at_dense(rows, at, reterr)
+                       : look_at_diagonal(rows, at, reterr));
         if (AP_HAS(words, SPARSE))
             AP_TRY(look_at_sparse(rows, at, reterr));
         if (AP_HAS(words, HEAVY) && !AP_HAS(words, MODEL))

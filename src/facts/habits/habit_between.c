@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT
+ * Work on single tensors around the step of the optimizer: on gradients between the backward pass and it - quantiles, sorts,
+ * noise, statistics - and on weights between it and the next forward pass, as averages written out. */
+#include "habit_items.h"
+
+#include "poison.h"
+
+#define NAMES_MAX 16
+#define AVERAGE_KEEPS 0.25 /* of several passes over old and new weights: one that reads both and writes one */
+#define LEAST_PASSES 2     /* over each weight */
+
+/* What clipping by a norm or a value does, which any job may need. */
+static bool is_of_clipping(struct ap_habit_rows *rows, size_t at)
+{
+    static const char *const names[] = { "aten::mul", "aten::mul_", "aten::div_", "aten::clamp_", "aten::clamp" };
+    if (AP_HAS(ap_item_words(rows, &rows->items[at]), NORM))
+        return true;
+    for (size_t i = 0; i < AP_COUNT_OF(names); i++)
+        if (ap_text_is(ap_row_name(rows->trace, rows->items[at].row), names[i]))
+            return true;
+    return false;
+}
+
+/* Computes with a tensor of a trained size, or with what was made of it element by element: @elements are those of the last
+ * such tensor. */
+static bool is_on_tensor(const struct ap_habit_rows *rows, size_t at, double *elements)
+{
+    struct ap_tensor_list list;
+    uint64_t words = ap_item_words(rows, &rows->items[at]);
+    if (!ap_habit_is_call(rows, &rows->items[at]) || AP_HAS(words, NO_WORK) || AP_HAS(words, VIEW) ||
+        !ap_habit_read_tensors(rows, at, &list))
+        return false;
+    double own = ap_tensor_elements(&list.tensors[0], 0, list.tensors[0].count);
+    if (ap_habit_is_trained(rows, at, 0))
+        *elements = own;
+    return own > 1 && own == *elements;
+}
+
+static void add_item(struct ap_habit_rows *rows, enum ap_habit_id id, size_t at, double keeps)
+{
+    int64_t dur_ns = rows->trace->events.dur_ns[rows->items[at].row];
+    struct ap_habit *habit = ap_habit_add(rows->habits, id, rows->items[at].row, dur_ns, ap_share_of(dur_ns, 1 - keeps));
+    if (habit)
+        habit->signature = ap_row_op(rows->trace, rows->items[at].row)->signature.id;
+}
+
+static void add_gradients(struct ap_habit_rows *rows, size_t from, size_t to)
+{
+    double elements = 0;
+    for (size_t at = from; at < to; at++)
+        if (is_on_tensor(rows, at, &elements) && !is_of_clipping(rows, at))
+            add_item(rows, AP_HABIT_gradient_work, at, 0);
+}
+
+/* Operators on weights, over those of the name that comes most often. */
+static double passes(const struct ap_habit_rows *rows, size_t from, size_t to)
+{
+    struct {
+        uint32_t name;
+        uint64_t count;
+    } names[NAMES_MAX];
+    size_t name_count = 0, i;
+    uint64_t all = 0, most = 1;
+    double elements = 0;
+    for (size_t at = from; at < to; at++) {
+        if (!is_on_tensor(rows, at, &elements))
+            continue;
+        for (i = 0; i < name_count && names[i].name != rows->items[at].name;)
+            i++;
+        if (i == NAMES_MAX)
+            continue;
+        if (i == name_count)
+            names[name_count++].count = 0;
+        names[i].name = rows->items[at].name;
+        most = ++names[i].count > most ? names[i].count : most;
+        all++;
+    }
+    return (double)all / (double)most;
+}
+
+/* Copies alone, or an average by one operator, have no shorter form. */
+static void add_weights(struct ap_habit_rows *rows, size_t from, size_t to)
+{
+    double elements = 0;
+    if (passes(rows, from, to) < LEAST_PASSES)
+        return;
+    for (size_t at = from; at < to; at++)
+        if (is_on_tensor(rows, at, &elements))
+            add_item(rows, AP_HABIT_weight_work, at, AVERAGE_KEEPS);
+}
+
+void ap_habit_find_work_between(struct ap_habit_rows *rows)
+{
+    size_t node = SIZE_MAX, step = SIZE_MAX; /* behind the last of each; SIZE_MAX = something else came since */
+    for (size_t at = 0; at < rows->item_count; at++) {
+        uint64_t words = ap_item_words(rows, &rows->items[at]);
+        bool is_next = words & (AP_BIT(NODE) | AP_BIT(OPTIMIZER) | AP_BIT(HEAVY) | AP_BIT(FORWARD) | AP_BIT(LOADER));
+        if (AP_HAS(words, OPTIMIZER) && node != SIZE_MAX)
+            add_gradients(rows, node, at);
+        if (is_next && step != SIZE_MAX)
+            add_weights(rows, step, at);
+        node = AP_HAS(words, NODE) ? at + 1 : is_next ? SIZE_MAX : node;
+        step = AP_HAS(words, OPTIMIZER) ? at + 1 : is_next ? SIZE_MAX : step;
+    }
+    if (step != SIZE_MAX)
+        add_weights(rows, step, rows->item_count);
+}

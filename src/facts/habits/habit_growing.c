@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: MIT
+ * Work that takes longer from call to call, where no sizes tell how much it is: what is there so far is put together anew
+ * each time, or a model goes over all positions again for each one that it adds. Single calls are slow by chance, so the
+ * quick ones of each few are compared. */
+#include "habit_items.h"
+#include "sort.h"
+
+#include "poison.h"
+
+#define BLOCK_CALLS 8   /* of which the second quickest stands for them */
+#define BLOCK_ANSWERS 4 /* likewise of passes of a model, each of which is a median */
+#define BLOCKS_MAX 32
+#define LEAST_BLOCKS 5          /* that rise */
+#define LEAST_RISING 0.85       /* of all pairs of blocks, the later one the slower one */
+#define RESET 0.5               /* of the block before: a list, or a text, begins anew */
+#define LIST_GROWTH 3.0         /* from the quickest block to the slowest one */
+#define PREFIX_GROWTH 1.2       /* likewise: half a prompt is added */
+#define BEHIND 6                /* operators behind, which work on what was put together */
+#define LEAST_QUEUE (64 * 1024) /* elements */
+#define MOST_MOVED 0.1          /* of them, in one call */
+#define GROUPS_MAX 16
+#define LAYERS_MAX 64 /* of a pass, from which the median is taken */
+
+/* How long the same call takes, from the first to the last one: the second quickest of each block. */
+struct watch {
+    uint32_t name, in_block, block_calls, count;
+    int64_t least[2]; /* of the block */
+    int64_t blocks[BLOCKS_MAX];
+    bool grows; /* as judged behind all of them */
+};
+
+static int64_t smaller(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static void end_block(struct watch *watch)
+{
+    watch->in_block = 0;
+    watch->blocks[watch->count++] = watch->least[1];
+    if (watch->count < BLOCKS_MAX)
+        return;
+    for (uint32_t i = 0; i < BLOCKS_MAX / 2; i++)
+        watch->blocks[i] = smaller(watch->blocks[2 * i], watch->blocks[2 * i + 1]);
+    watch->count = BLOCKS_MAX / 2;
+    watch->block_calls *= 2;
+}
+
+static void note(struct watch *watch, uint32_t block_calls, int64_t dur_ns)
+{
+    watch->block_calls = watch->block_calls ? watch->block_calls : block_calls;
+    if (!watch->in_block)
+        watch->least[0] = watch->least[1] = INT64_MAX;
+    if (dur_ns < watch->least[0]) {
+        watch->least[1] = watch->least[0];
+        watch->least[0] = dur_ns;
+    } else if (dur_ns < watch->least[1]) {
+        watch->least[1] = dur_ns;
+    }
+    if (++watch->in_block == watch->block_calls)
+        end_block(watch);
+}
+
+/* From the first one on, until a list, or a text, begins anew. */
+static uint32_t end_of_rise(const struct watch *watch, uint32_t from)
+{
+    uint32_t to = from + 1;
+    while (to < watch->count && (double)watch->blocks[to] >= RESET * (double)watch->blocks[to - 1])
+        to++;
+    return to;
+}
+
+static int64_t low_of(const struct watch *watch)
+{
+    int64_t low_ns = INT64_MAX;
+    for (uint32_t i = 0; i < watch->count; i++)
+        low_ns = smaller(low_ns, watch->blocks[i]);
+    return low_ns;
+}
+
+static int64_t high_of(const struct watch *watch)
+{
+    int64_t high_ns = 0;
+    for (uint32_t i = 0; i < watch->count; i++)
+        high_ns = watch->blocks[i] > high_ns ? watch->blocks[i] : high_ns;
+    return high_ns;
+}
+
+static bool grows(const struct watch *watch, double growth)
+{
+    uint32_t pairs = 0, rising = 0, longest = 0, to;
+    for (uint32_t from = 0; from < watch->count; from = to) {
+        to = end_of_rise(watch, from);
+        longest = to - from > longest ? to - from : longest;
+        for (uint32_t i = from; i < to; i++)
+            for (uint32_t j = i + 1; j < to; j++, pairs++)
+                rising += watch->blocks[j] > watch->blocks[i];
+    }
+    return longest >= LEAST_BLOCKS && (double)rising >= LEAST_RISING * (double)pairs &&
+           (double)high_of(watch) >= growth * (double)low_of(watch);
+}
+
+static int64_t dur_of(const struct ap_habit_rows *rows, size_t at)
+{
+    return rows->trace->events.dur_ns[rows->items[at].row];
+}
+
+static bool has_sizes(const struct ap_habit_rows *rows, size_t at)
+{
+    const struct ap_op_detail *op = ap_row_op(rows->trace, rows->items[at].row);
+    return op && op->signature.id;
+}
+
+/* ---- what is there so far, put together anew ---- */
+
+/* Calls that put something together, by what comes behind them; what works on it. */
+struct gathering {
+    uint32_t next;
+    struct watch of[1 + BEHIND];
+};
+
+static bool is_sized_cat(const struct ap_habit_rows *rows, size_t at)
+{
+    return has_sizes(rows, at) && ap_text_is(ap_row_name(rows->trace, rows->items[at].row), "aten::cat");
+}
+
+static bool is_gathering(const struct ap_habit_rows *rows, size_t at)
+{
+    const struct ap_habit_item *item = &rows->items[at];
+    return at + 1 < rows->item_count && ap_habit_is_call(rows, item) && AP_HAS(ap_item_words(rows, item), GATHER) &&
+           !is_sized_cat(rows, at);
+}
+
+static struct gathering *gathering_of(const struct ap_habit_rows *rows, struct gathering *groups, size_t *count, size_t at)
+{
+    uint32_t name = rows->items[at].name, next = rows->items[at + 1].name;
+    for (size_t i = 0; i < *count; i++)
+        if (groups[i].of[0].name == name && groups[i].next == next)
+            return &groups[i];
+    if (*count == GROUPS_MAX)
+        return NULL;
+    groups[*count] = (struct gathering){ .next = next };
+    groups[*count].of[0].name = name;
+    return &groups[(*count)++];
+}
+
+/* Does the operator behind work on what was put together, as far as its name tells? */
+static bool is_behind(const struct ap_habit_rows *rows, size_t at, struct watch *watch)
+{
+    if (at >= rows->item_count || !ap_habit_is_call(rows, &rows->items[at]) ||
+        ap_item_words(rows, &rows->items[at]) & (AP_BIT(HEAVY) | AP_BIT(MODEL) | AP_BIT(GATHER)))
+        return false;
+    watch->name = watch->name ? watch->name : rows->items[at].name;
+    return watch->name == rows->items[at].name;
+}
+
+static void note_gathering(const struct ap_habit_rows *rows, struct gathering *group, size_t at)
+{
+    note(&group->of[0], BLOCK_CALLS, dur_of(rows, at));
+    for (size_t i = 1; i <= BEHIND && is_behind(rows, at + i, &group->of[i]); i++)
+        note(&group->of[i], BLOCK_CALLS, dur_of(rows, at + i));
+}
+
+static void add_gathering(struct ap_habit_rows *rows, struct gathering *group, size_t at)
+{
+    int64_t total_ns = dur_of(rows, at), least_ns = low_of(&group->of[0]);
+    for (size_t i = 1; i <= BEHIND && is_behind(rows, at + i, &group->of[i]); i++)
+        if (group->of[i].grows) {
+            total_ns = ap_add_sat(total_ns, dur_of(rows, at + i), &rows->habits->overflowed);
+            least_ns = ap_add_sat(least_ns, low_of(&group->of[i]), &rows->habits->overflowed);
+        }
+    (void)ap_habit_add(rows->habits, AP_HABIT_growing_cat, rows->items[at].row, total_ns,
+                       total_ns > least_ns ? total_ns - least_ns : 0);
+}
+
+/* A queue is moved on: something small is put behind something large, and as much is cut off in front. */
+static void add_queue(struct ap_habit_rows *rows, size_t at)
+{
+    struct ap_tensor_list list, cut;
+    if (!ap_habit_is_of_step(rows, at, at + 1) || !AP_HAS(ap_item_words(rows, &rows->items[at + 1]), PIECE) ||
+        !ap_habit_read_tensors(rows, at, &list) || list.count != 2 || !ap_habit_read_tensors(rows, at + 1, &cut))
+        return;
+    const struct ap_tensor_dims *large = &list.tensors[0], *small = &list.tensors[1], *whole = &cut.tensors[0];
+    double of_large = ap_tensor_elements(large, 0, large->count), of_small = ap_tensor_elements(small, 0, small->count);
+    if (list.tensors[1].input || of_large < LEAST_QUEUE || of_small > MOST_MOVED * of_large ||
+        whole->count != large->count || ap_tensor_elements(whole, 0, whole->count) != of_large + of_small)
+        return;
+    /* what it replaces is given back behind it, which takes no longer than writing it */
+    int64_t gap_ns = at + 2 < rows->item_count ? ap_habit_gap_before(rows, at + 2) : 0;
+    int64_t total_ns = dur_of(rows, at) + (gap_ns > 0 ? smaller(gap_ns, dur_of(rows, at)) : 0);
+    struct ap_habit *habit = ap_habit_add(rows->habits, AP_HABIT_growing_cat, rows->items[at].row, total_ns,
+                                          ap_share_of(total_ns, of_large / (of_large + of_small)));
+    if (habit)
+        habit->signature = ap_row_op(rows->trace, rows->items[at].row)->signature.id;
+}
+
+static void find_gatherings(struct ap_habit_rows *rows)
+{
+    struct gathering groups[GROUPS_MAX], *group;
+    size_t count = 0;
+    for (size_t at = 0; at < rows->item_count; at++)
+        if (is_gathering(rows, at) && (group = gathering_of(rows, groups, &count, at)))
+            note_gathering(rows, group, at);
+    for (size_t i = 0; i < count; i++)
+        for (size_t j = 0; j <= BEHIND; j++)
+            groups[i].of[j].grows = grows(&groups[i].of[j], LIST_GROWTH);
+    for (size_t at = 0; at < rows->item_count; at++)
+        if (is_sized_cat(rows, at))
+            add_queue(rows, at);
+        else if (is_gathering(rows, at) && (group = gathering_of(rows, groups, &count, at)) && group->of[0].grows)
+            add_gathering(rows, group, at);
+}
+
+/* ---- all positions again ---- */
+
+/* A pass of the model, up to the choice of what it goes on with. */
+struct answer {
+    int64_t layers[LAYERS_MAX], views[LAYERS_MAX];
+    size_t layer_count, view_count, first;
+    int64_t total_ns;
+};
+
+struct prefix {
+    struct answer answer;
+    struct watch layers,
+        views; /* views take the same time however long the text is: those of a machine that slows down rise */
+    size_t layer_count;
+    uint64_t answers;
+    bool adds; /* else it is only watched */
+};
+
+static int64_t median(int64_t *values, size_t count)
+{
+    if (!count)
+        return 0;
+    ap_sort(values, count, sizeof(values[0]), ap_by_int64);
+    return values[count / 2];
+}
+
+/* The time rises by one position from pass to pass, so a pass has about so many. */
+static double positions(const struct prefix *prefix, int64_t dur_ns)
+{
+    uint32_t rises = end_of_rise(&prefix->layers, 0) - 1;
+    double rise_ns = (double)(prefix->layers.blocks[rises] - prefix->layers.blocks[0]);
+    return rise_ns > 0 ? (double)dur_ns / rise_ns * rises * prefix->layers.block_calls : 1;
+}
+
+static void end_answer(struct ap_habit_rows *rows, struct prefix *prefix)
+{
+    struct answer *answer = &prefix->answer;
+    bool is_alike = answer->layer_count && answer->layer_count == prefix->layer_count;
+    int64_t dur_ns = median(answer->layers, answer->layer_count);
+    if (is_alike && prefix->adds) {
+        double length = positions(prefix, dur_ns);
+        (void)ap_habit_add(rows->habits, AP_HABIT_growing_prefix, rows->items[answer->first].row, answer->total_ns,
+                           ap_share_of(answer->total_ns, length > 1 ? 1 - 1 / length : 0));
+    } else if (is_alike) {
+        note(&prefix->layers, BLOCK_ANSWERS, dur_ns);
+        note(&prefix->views, BLOCK_ANSWERS, median(answer->views, answer->view_count));
+    }
+    prefix->layer_count = answer->layer_count;
+    *answer = (struct answer){ .layer_count = 0 };
+}
+
+static void note_item(struct ap_habit_rows *rows, struct prefix *prefix, size_t at)
+{
+    uint64_t words = ap_item_words(rows, &rows->items[at]);
+    struct answer *answer = &prefix->answer;
+    bool is_layer = AP_HAS(words, HEAVY) && AP_HAS(words, MODEL);
+    if (is_layer && !answer->layer_count)
+        answer->first = at;
+    if (is_layer && answer->layer_count < LAYERS_MAX)
+        answer->layers[answer->layer_count++] = dur_of(rows, at);
+    if (AP_HAS(words, VIEW) && !AP_HAS(words, HEAVY) && answer->view_count < LAYERS_MAX)
+        answer->views[answer->view_count++] = dur_of(rows, at);
+    if (answer->layer_count)
+        answer->total_ns = ap_add_sat(answer->total_ns, dur_of(rows, at), &rows->habits->overflowed);
+    if (AP_HAS(words, CHOSEN))
+        end_answer(rows, prefix);
+}
+
+static void go_over(struct ap_habit_rows *rows, struct prefix *prefix)
+{
+    prefix->answer = (struct answer){ .layer_count = 0 };
+    prefix->layer_count = 0;
+    for (size_t at = 0; at < rows->item_count; at++)
+        note_item(rows, prefix, at);
+}
+
+/* A cache of keys and values lets attention grow with the text, not the layers. */
+static void find_prefix(struct ap_habit_rows *rows)
+{
+    struct prefix prefix = { .adds = false };
+    for (size_t at = 0; at < rows->item_count; at++)
+        if (AP_HAS(ap_item_words(rows, &rows->items[at]), MODEL) && has_sizes(rows, at))
+            return; /* which tell it better */
+    go_over(rows, &prefix);
+    if (!grows(&prefix.layers, PREFIX_GROWTH) || grows(&prefix.views, PREFIX_GROWTH))
+        return;
+    prefix.adds = true;
+    go_over(rows, &prefix);
+}
+
+void ap_habit_find_growing(struct ap_habit_rows *rows, size_t track)
+{
+    if (track != rows->facts->main_track)
+        return;
+    find_gatherings(rows);
+    if (!rows->facts->phases.has_backward)
+        find_prefix(rows);
+}

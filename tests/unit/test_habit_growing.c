@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT
+ * Work that takes longer from call to call, and work on single tensors around the optimizer's step: traces typed by hand. */
+#include "typed_habits.h"
+
+static const char floats[] = "[\"float\",\"float\"]";
+
+/* A list is stacked and its mean taken, again and again: each takes @more_us more than the one before it. */
+static void stacks(struct run *run, int count, int more_us)
+{
+    begin(run);
+    for (int i = 0; i < count; i++) {
+        int64_t start_us = (int64_t)i * 1000;
+        op(run, "aten::stack", start_us, 10 + i % 60 * more_us + (i % 7 == 3 ? 300 : 0), 0);
+        op(run, "aten::mean", start_us + 700, 5 + i % 60 * more_us / 2, 0);
+        op(run, "aten::linear", start_us + 900, 50, 0);
+    }
+    analyze(run);
+}
+
+static void lists_that_grow_are_told_by_their_time(void)
+{
+    struct run run;
+    stacks(&run, 120, 4);
+    is_int(habit(&run, "growing_cat", "count"), 120, "twice from the beginning on, though some calls are slow by chance");
+    ok(habit(&run, "growing_cat", "total_us") > 120 * (10 + 30 * 6), "with what works on it behind");
+    ok(habit(&run, "growing_cat", "saves_us") < habit(&run, "growing_cat", "total_us"), "what is new has to be added");
+    end(&run);
+    stacks(&run, 120, 0);
+    is_int(habit(&run, "growing_cat", "count"), 0, "batches of one size");
+    end(&run);
+    stacks(&run, 30, 4);
+    is_int(habit(&run, "growing_cat", "count"), 0, "too few to tell");
+    end(&run);
+}
+
+/* Keys are put behind a queue, of which as many are @cut off in front. */
+static void queue(struct run *run, const char *sizes, const char *cut)
+{
+    begin(run);
+    op_with(run, "aten::cat", 0, 110, 0, sizes, "[\"TensorList\",\"Scalar\"]");
+    op_with(run, "aten::slice", 120, 5, 0, cut, floats);
+    analyze(run);
+}
+
+static void queues_that_are_moved_on_are_told(void)
+{
+    struct run run;
+    queue(&run, "[[[4096, 64], [256, 64]], []]", "[[4352, 64], [], [], [], []]");
+    is_int(habit(&run, "growing_cat", "count"), 1, "all is copied to add a little");
+    end(&run);
+    queue(&run, "[[[4096, 64], [4096, 64]], []]", "[[8192, 64], [], [], [], []]");
+    is_int(habit(&run, "growing_cat", "count"), 0, "half of it is new");
+    end(&run);
+    queue(&run, "[[[4096, 64], [256, 64]], []]", "[[4096, 64], [], [], [], []]");
+    is_int(habit(&run, "growing_cat", "count"), 0, "another tensor is cut");
+    end(&run);
+}
+
+/* Passes of six layers, after each of which a token is chosen; the time of layers rises, and that of attention. */
+static void answers(struct run *run, int layer_us, int attention_us, int view_us, const char *dims)
+{
+    begin(run);
+    for (int i = 0; i < 48; i++) {
+        int64_t start_us = (int64_t)i * 10000;
+        for (int layer = 0; layer < 6; layer++) {
+            bool is_slow = (i + layer) % 5 == 0;
+            op_with(run, "aten::linear", start_us, 100 + i * layer_us + (is_slow ? 400 : 0), 0, dims, floats);
+            op(run, "aten::view", start_us + 1000, 10 + i * view_us, 0);
+            op(run, "aten::gelu", start_us + 1200, 20 + i * attention_us, 0);
+            start_us += 1500;
+        }
+        op(run, "aten::argmax", start_us, 10, 0);
+    }
+    analyze(run);
+}
+
+static void prefixes_that_grow_are_told_by_their_time(void)
+{
+    struct run run;
+    answers(&run, 3, 0, 0, NULL);
+    is_int(habit(&run, "growing_prefix", "count"), 47, "each pass takes longer");
+    ok(habit(&run, "growing_prefix", "saves_us") > habit(&run, "growing_prefix", "total_us") * 9 / 10, "one position stays");
+    end(&run);
+    answers(&run, 0, 3, 0, NULL);
+    is_int(habit(&run, "growing_prefix", "count"), 0, "a cache: layers take the same time");
+    end(&run);
+    answers(&run, 3, 3, 1, NULL);
+    is_int(habit(&run, "growing_prefix", "count"), 0, "all rises: the machine slows down");
+    end(&run);
+    answers(&run, 3, 0, 0, "[[1,64],[64,64]]");
+    is_int(habit(&run, "growing_prefix", "count"), 0, "shapes tell that it is one position");
+    end(&run);
+}
+
+static void accumulate(struct run *run, int64_t start_us, const char *dims)
+{
+    row(run, "1", "autograd::engine::evaluate_function: torch::autograd::AccumulateGrad", OPERATOR, start_us, 10);
+    op_with(run, "torch::autograd::AccumulateGrad", start_us + 1, 8, 0, dims, "[\"float\"]");
+}
+
+/* A forward and a backward pass through layers of the sizes, and a step for the first @updated of them. */
+static void turn(struct run *run, int64_t start_us, const char *const *sizes, int count, int updated)
+{
+    row(run, "1", "Optimizer.zero_grad#SGD.zero_grad", ANNOTATION, start_us, 5);
+    for (int i = count - 1; i >= 0; i--)
+        op(run, "aten::linear", start_us + 10 + (count - i) * 10, 8, (uint32_t)(start_us + 100 - i));
+    for (int i = 0; i < count; i++) {
+        node(run, start_us + 100 + i * 100, 80, (uint32_t)(start_us + 100 - i));
+        op_with(run, "aten::mm", start_us + 110 + i * 100, 30, 0, "[[8,8],[8,8]]", floats);
+        op_with(run, "aten::mm", start_us + 140 + i * 100, 30, 0, "[[8,8],[8,8]]", floats);
+        accumulate(run, start_us + 185 + i * 100, sizes[i]);
+    }
+    row(run, "1", "Optimizer.step#SGD.step", ANNOTATION, start_us + 900, 60);
+    for (int i = 0; i < updated; i++)
+        op_with(run, "aten::add_", start_us + 905 + i * 8, 5, 0, sizes[i], floats);
+}
+
+static void models_of_equal_sizes_are_told_apart_by_order(void)
+{
+    static const char *const both[] = { "[[1, 64]]", "[[64, 64]]", "[[64, 64]]", "[[96, 64]]" };
+    static const char *const generator[] = { "[[64, 64]]", "[[96, 64]]" };
+    static const char *const alike[] = { "[[64, 64]]", "[[64, 64]]", "[[64, 64]]", "[[64, 64]]" };
+    struct run run;
+    begin(&run);
+    for (int i = 0; i < 3; i++) {
+        turn(&run, i * 2000, both, 4, 2);
+        turn(&run, i * 2000 + 1000, generator, 2, 2);
+    }
+    analyze(&run);
+    is_int(habit(&run, "unneeded_gradient", "count"), 3, "of the other model, behind all of the one that is trained");
+    ok(habit(&run, "unneeded_gradient", "total_us") >= 3 * 180, "the layer of a size that both have as well");
+    end(&run);
+    begin(&run);
+    for (int i = 0; i < 3; i++) {
+        turn(&run, i * 2000, alike, 4, 2);
+        turn(&run, i * 2000 + 1000, alike, 2, 2);
+    }
+    analyze(&run);
+    is_int(habit(&run, "unneeded_gradient", "count"), 0, "all sizes alike: which one is trained is not known");
+    end(&run);
+}
+
+static void sparse_matrices_made_dense_are_told(void)
+{
+    struct run run;
+    for (int is_used = 0; is_used < 2; is_used++) {
+        begin(&run);
+        op_with(&run, "aten::to_dense", 0, 100, 0, "[[2000,2000]]", "[\"float\"]");
+        for (int layer = 0; layer < 2; layer++) {
+            op_with(&run, "aten::linear", 200 + layer * 200, 50, 0, "[[2000,64],[64,64]]", floats);
+            op_with(&run, "aten::matmul", 260 + layer * 200, 100, 0,
+                    is_used ? "[[2000,2000],[2000,64]]" : "[[1000,2000],[2000,64]]", floats);
+        }
+        analyze(&run);
+        is_int(habit(&run, "diagonal_product", "count"), is_used ? 3 : 0, is_used ? "with both products" : "none takes it");
+        is_int(habit(&run, "diagonal_product", "total_us"), is_used ? 300 : 0, "no layer between them");
+        end(&run);
+    }
+}
+
+/* A step with @on_gradient behind the backward pass, and with operators behind the step of the optimizer. */
+static void step_with(struct run *run, const char *on_gradient, const char *on_weight, const char *second)
+{
+    begin(run);
+    op(run, "aten::linear", 0, 10, 50);
+    node(run, 100, 100, 50);
+    accumulate(run, 200, "[[64, 96]]");
+    op_with(run, on_gradient, 300, 40, 0, "[[64, 96],[]]", floats);
+    op_with(run, "aten::quantile", 350, 100, 0, "[[6144],[]]", floats);
+    op_with(run, "aten::mean", 460, 100, 0, "[[512],[]]", floats);
+    row(run, "1", "Optimizer.step#SGD.step", ANNOTATION, 700, 20);
+    op_with(run, "aten::add_", 705, 5, 0, "[[64, 96],[64, 96]]", floats);
+    op_with(run, on_weight, 800, 40, 0, "[[64, 96],[]]", floats);
+    op_with(run, second, 850, 60, 0, "[[64, 96],[64, 96]]", floats);
+    op_with(run, "aten::linear", 1000, 10, 51, "[[8, 96],[64, 96]]", floats);
+    analyze(run);
+}
+
+static void work_around_the_optimizer_is_told(void)
+{
+    struct run run;
+    step_with(&run, "aten::abs", "aten::mul", "aten::add_");
+    is_int(habit(&run, "gradient_work", "count"), 2, "on the gradient, and on as many elements");
+    is_int(habit(&run, "gradient_work", "total_us"), 140, "not what is made of others");
+    is_int(habit(&run, "weight_work", "count"), 2, "an average written out");
+    is_int(habit(&run, "weight_work", "saves_us"), 75, "one pass stays");
+    end(&run);
+    step_with(&run, "aten::mul_", "aten::detach", "aten::lerp_");
+    is_int(habit(&run, "gradient_work", "total_us"), 100, "scaling is of clipping");
+    is_int(habit(&run, "weight_work", "count"), 0, "one pass over each");
+    end(&run);
+}
+
+int main(void)
+{
+    lists_that_grow_are_told_by_their_time();
+    queues_that_are_moved_on_are_told();
+    prefixes_that_grow_are_told_by_their_time();
+    models_of_equal_sizes_are_told_apart_by_order();
+    sparse_matrices_made_dense_are_told();
+    work_around_the_optimizer_is_told();
+    return done();
+}

@@ -927,6 +927,32 @@ static void what_failed_need_not_be_held(void)
     }
 }
 
+/* Two attempts fail, one after the other, and the third finds what both made. */
+static void what_each_attempt_made_is_told(void)
+{
+    static const char embedding[] = "/t/torch/nn/functional.py|embedding;/u/model.py|hidden;"
+                                    "/t/torch/nn/modules/module.py|_call_impl;/u/train.py|step";
+    static const char layer[] = "/t/torch/nn/functional.py|linear;/u/block.py|forward;"
+                                "/t/torch/nn/modules/module.py|_call_impl;/u/train.py|step";
+    struct bench bench;
+    uint64_t kept[3][4];
+    begin(&bench);
+    uint32_t loop = stack(&bench, "/u/train.py|main");
+    uint32_t stacks[2] = { stack(&bench, embedding), stack(&bench, layer) };
+    history(&bench);
+    for (int attempt = 0; attempt < 3; attempt++) {
+        for (int i = 0; i < 4; i++)
+            kept[attempt][i] = alloc(&bench, 1000, stacks[i > 0]);
+        wait_for(&bench, 40);
+        if (attempt < 2)
+            entry(&bench, AP_ACTION_OOM, 0, 9000, stacks[1]);
+    }
+    for (int i = 0; i < 12; i++)
+        give_back(&bench, kept[i / 4][i % 4], 1000, loop);
+    live(&bench, alloc(&bench, 70, loop), 70, loop);
+    is_avoidable(&bench, "failed_step", 8000, 8000);
+}
+
 /* The history ends before the variable of the last step goes: its graph would have been left as those before it. */
 static void the_last_graph_may_be_there_at_the_end(void)
 {
@@ -1457,6 +1483,7 @@ int main(void)
     large_tensors_save_what_the_peak_falls_by();
     what_a_checkpoint_computes_again_is_told();
     what_failed_need_not_be_held();
+    what_each_attempt_made_is_told();
     the_last_graph_may_be_there_at_the_end();
     passes_that_become_longer_leak();
     a_segment_hides_no_allocation();

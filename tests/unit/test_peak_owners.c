@@ -421,6 +421,40 @@ static void a_checkpoint_beside_the_weights_is_a_copy(void)
     }
 }
 
+/* Vectors and matrices of a model; an optimizer's constructor copies them in 32 bits, once or twice, and a merge of adapters
+ * keeps the matrices as they were. */
+static void copies_are_told_by_their_sizes(void)
+{
+    enum { MIB = 1 << 20 };
+    for (int sets = 1; sets <= 2; sets++) {
+        struct bench bench;
+        begin(&bench);
+        uint32_t of[4] = { stack(&bench, MODULE_PY "|convert;/u/train.py|main"),
+                           stack(&bench, "/u/merge.py|merge;/u/serve.py|main"),
+                           stack(&bench, "/u/masters.py|__init__;/u/train.py|main"),
+                           stack(&bench, "/u/wrapper.py|__init__;/u/train.py|main") };
+        uint32_t backward = stack(&bench, "|torch::autograd::Engine::evaluate_function()");
+        history(&bench);
+        for (int i = 0; i < 16; i++) {
+            int64_t bytes = i % 2 ? 4 * MIB : MIB / 256;
+            live(&bench, alloc(&bench, bytes, of[0]), bytes, of[0]);
+            if (i % 2)
+                live(&bench, alloc(&bench, bytes, of[1]), bytes, of[1]);
+            for (int set = 0; set < sets; set++)
+                live(&bench, alloc(&bench, 2 * bytes, of[2 + set]), 2 * bytes, of[2 + set]);
+        }
+        wait_for(&bench, 40);
+        give_back(&bench, alloc(&bench, 5, backward), 5, backward);
+        segment(&bench, 0, -1);
+        pass(&bench, 20);
+        int64_t weights = 8 * (4 * MIB + MIB / 256), matrices = 8 * 4 * MIB;
+        is_int(of_category(&bench, 0, "parameters"), weights, "the weights");
+        is_int(of_category(&bench, 0, "optimizer state"), 2 * weights, "once in 32 bits is state");
+        is_int(of_category(&bench, 0, "copies of weights"), matrices + (sets - 1) * 2 * weights, "all else is a copy");
+        end(&bench);
+    }
+}
+
 /* Only Python's frames were recorded: a backward of its own has some, autograd's threads have none. */
 static void functions_with_a_backward_hide_no_other(void)
 {
@@ -1490,6 +1524,7 @@ int main(void)
     state_that_is_set_up_is_no_leak();
     a_constructor_makes_more_than_weights();
     a_checkpoint_beside_the_weights_is_a_copy();
+    copies_are_told_by_their_sizes();
     functions_with_a_backward_hide_no_other();
     what_passes_do_not_see_is_temporary();
     accumulated_gradients_are_needed();

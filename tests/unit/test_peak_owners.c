@@ -723,6 +723,9 @@ static void logits_and_scores_are_told_by_their_functions(void)
         { "/t/site-packages/torch/nn/functional.py|softmax;/u/attention.py|forward", "scores", 30 * MIB },
         { "x.cpp|torch::autograd::generated::SoftmaxBackward0::apply", "scores", 30 * MIB },
         { "/t/site-packages/torch/nn/functional.py|dropout;/u/attention.py|forward", "scores", 30 * MIB },
+        { "/u/own.py|softmax;/u/own_attention.py|scaled;/u/own.py|forward", "scores", 20 * MIB },
+        { "/u/own_attention.py|scaled;/u/own.py|forward", "scores", 20 * MIB },
+        { "/t/site-packages/torch/nn/functional.py|gelu;/u/own.py|forward", "", 20 * MIB },
         { "/t/site-packages/torch/nn/functional.py|gelu;/u/mlp.py|forward", "", 30 * MIB },
     };
     struct bench bench;

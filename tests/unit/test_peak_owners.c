@@ -937,6 +937,122 @@ static void what_a_checkpoint_computes_again_is_told(void)
     end(&bench);
 }
 
+static int64_t at_peak(const struct bench *bench, const char *key)
+{
+    return number(at(bench, "memory.peak"), key);
+}
+
+#define CHECKPOINT_PY "/t/torch/utils/checkpoint.py|checkpoint;"
+
+/* Two layers of one line, of which one runs under a checkpoint, or both, or none. */
+static void layers_without_a_checkpoint_are_told(void)
+{
+    static const char layer[] = "/u/model.py|forward;/t/torch/nn/modules/module.py|_call_impl;";
+    for (int checkpoints = 0; checkpoints <= 2; checkpoints++) {
+        char under_frames[400], bare_frames[400];
+        struct bench bench;
+        (void)snprintf(under_frames, sizeof(under_frames), "%s" CHECKPOINT_PY "/u/train.py|main", layer);
+        (void)snprintf(bare_frames, sizeof(bare_frames), "%s/u/train.py|main", layer);
+        begin(&bench);
+        uint32_t bare = stack(&bench, bare_frames), under = checkpoints ? stack(&bench, under_frames) : bare,
+                 backward = stack(&bench, backward_frames);
+        history(&bench);
+        uint64_t kept[2] = { alloc(&bench, 300, checkpoints > 0 ? under : bare),
+                             alloc(&bench, 500, checkpoints > 1 ? under : bare) };
+        wait_for(&bench, 40);
+        give_back(&bench, alloc(&bench, 5, backward), 5, backward);
+        give_back(&bench, kept[1], 500, backward);
+        give_back(&bench, kept[0], 300, backward);
+        segment(&bench, 0, -1);
+        pass(&bench, 20);
+        is_int(at_peak(&bench, "unchecked_bytes"), checkpoints == 1 ? 500 : 0, "what a checkpoint would spare");
+        end(&bench);
+    }
+}
+
+/* Shards and what is gathered of them; a workspace. */
+static void gathered_weights_and_workspaces_are_told(void)
+{
+    struct bench bench;
+    begin(&bench);
+    uint32_t shards = stack(&bench, "/t/torch/distributed/fsdp/_fully_shard/_fsdp_param.py|_init_sharded_param;/u/a.py|f");
+    uint32_t whole =
+        stack(&bench, "/t/torch/distributed/fsdp/_fully_shard/_fsdp_param.py|alloc_all_gather_outputs;" MODULE_PY
+                      "|_call_impl;/u/a.py|f");
+    uint32_t reduced = stack(&bench, "/t/torch/distributed/fsdp/_fully_shard/_fsdp_collectives.py|reduce_scatter;/u/a.py|f");
+    uint32_t workspace = stack(&bench, "|at::cuda::getCurrentCUDABlasHandle();/u/a.py|f");
+    history(&bench);
+    live(&bench, alloc(&bench, 100, shards), 100, shards);
+    live(&bench, alloc(&bench, 800, whole), 800, whole);
+    live(&bench, alloc(&bench, 30, reduced), 30, reduced);
+    live(&bench, alloc(&bench, 60, workspace), 60, workspace);
+    wait_for(&bench, 40);
+    segment(&bench, 0, -1);
+    pass(&bench, 20);
+    is_int(of_category(&bench, 0, "parameters"), 100, "shards are weights");
+    is_int(at_peak(&bench, "gathered_bytes"), 800, "what is gathered of them");
+    is_int(at_peak(&bench, "workspace_bytes"), 60, "workspaces");
+    is_int(of_category(&bench, 0, "communication buffers"), 830, "gathered weights are of a collective, too");
+    end(&bench);
+}
+
+/* All weights get a gradient, or one of ten. */
+static void weights_without_a_gradient_are_told(void)
+{
+    for (int trained = 1; trained <= 10; trained += 9) {
+        struct bench bench;
+        uint64_t gradients[10];
+        begin(&bench);
+        uint32_t weights = stack(&bench, MODULE_PY "|convert;/u/train.py|main");
+        uint32_t forward = stack(&bench, forward_frames), backward = stack(&bench, backward_frames);
+        uint32_t zero = stack(&bench, "/t/torch/optim/optimizer.py|zero_grad;/u/train.py|main");
+        history(&bench);
+        for (int i = 0; i < 10; i++)
+            live(&bench, alloc(&bench, 1000, weights), 1000, weights);
+        for (int step = 0; step < 2; step++) {
+            uint64_t saved = alloc(&bench, 20000, forward);
+            wait_for(&bench, 40);
+            give_back(&bench, saved, 20000, backward);
+            for (int i = 0; i < trained; i++)
+                gradients[i] = alloc(&bench, 1000, backward);
+            wait_for(&bench, 40);
+            for (int i = 0; i < trained; i++)
+                give_back(&bench, gradients[i], 1000, zero);
+        }
+        segment(&bench, 0, -1);
+        pass(&bench, 20);
+        is_int(at_peak(&bench, "frozen_bytes"), trained == 1 ? 9000 : 0, "weights that are not trained");
+        end(&bench);
+    }
+}
+
+/* A cache of two layers that grows by cat, and one that is there at once. */
+static void caches_that_are_made_anew_are_counted(void)
+{
+    for (int grows = 0; grows <= 1; grows++) {
+        struct bench bench;
+        uint64_t layers[2] = { 0, 0 };
+        begin(&bench);
+        uint32_t cache = stack(&bench, "/x/transformers/cache_utils.py|update;/u/serve.py|main");
+        history(&bench);
+        for (int token = 0; token < (grows ? 12 : 1); token++)
+            for (int i = 0; i < 2; i++) {
+                uint64_t longer = alloc(&bench, 1000 + token, cache);
+                wait_for(&bench, 40);
+                if (token)
+                    give_back(&bench, layers[i], 999 + token, cache);
+                layers[i] = longer;
+            }
+        for (int i = 0; i < 2; i++)
+            live(&bench, layers[i], grows ? 1011 : 1000, cache);
+        segment(&bench, 0, -1);
+        pass(&bench, 20);
+        is_int(at_peak(&bench, "kv_cache_count"), grows ? 3 : 2, "pieces at the peak");
+        is_int(at_peak(&bench, "kv_cache_made_count"), grows ? 24 : 2, "pieces that were made");
+        end(&bench);
+    }
+}
+
 enum behind_failure { TRIED_AGAIN, GIVEN_BACK, GOES_ON };
 
 /* Three layers that begin with an embedding find no room; behind that the embedding comes again, or the next layer. */
@@ -1524,6 +1640,10 @@ int main(void)
     a_failed_backward_leaves_no_graph();
     large_tensors_save_what_the_peak_falls_by();
     what_a_checkpoint_computes_again_is_told();
+    layers_without_a_checkpoint_are_told();
+    gathered_weights_and_workspaces_are_told();
+    weights_without_a_gradient_are_told();
+    caches_that_are_made_anew_are_counted();
     what_failed_need_not_be_held();
     what_each_attempt_made_is_told();
     the_last_graph_may_be_there_at_the_end();

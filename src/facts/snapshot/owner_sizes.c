@@ -278,10 +278,9 @@ static void settle_inits(struct settling *settling)
 
 /* ----------------------------------------------------------------------------------------------------------- history */
 
-/* What the history holds; returns the position behind a backward pass that something else follows, 0 = none. */
-static uint32_t look_at_history(struct settling *settling, const struct ap_replay_device *of)
+uint32_t ap_owned_behind_backward(const struct ap_owners *owners, uint32_t index)
 {
-    const struct ap_owners *owners = settling->owners;
+    const struct ap_replay_device *of = &owners->replay->devices[index];
     uint32_t behind = 0, last = 0;
     for (uint32_t i = 0; i < of->entry_count; i++) {
         enum ap_work work = (enum ap_work)owners->work[of->first_entry + i];
@@ -292,11 +291,21 @@ static uint32_t look_at_history(struct settling *settling, const struct ap_repla
             behind = last;
             last = 0;
         }
+    }
+    return behind;
+}
+
+/* What work the history holds. */
+static void look_at_history(struct settling *settling, const struct ap_replay_device *of)
+{
+    const struct ap_owners *owners = settling->owners;
+    for (uint32_t i = 0; i < of->entry_count; i++) {
+        enum ap_work work = (enum ap_work)owners->work[of->first_entry + i];
+        bool allocates = owners->replay->snapshot->actions.name[of->first_entry + i].id == AP_ACTION_ALLOC;
         settling->forward = settling->forward || (allocates && work == AP_WORK_FORWARD);
         settling->backward = settling->backward || work == AP_WORK_BACKWARD;
         settling->optimizer = settling->optimizer || work == AP_WORK_OPTIMIZER;
     }
-    return behind;
 }
 
 static bool has_open(const struct settling *settling)
@@ -324,7 +333,8 @@ enum ap_status ap_owned_settle_sizes(const struct ap_owners *owners, uint32_t in
     settling.named = has_weights(device);
     if (!has_open(&settling))
         return AP_OK;
-    uint32_t behind = look_at_history(&settling, &owners->replay->devices[index]);
+    look_at_history(&settling, &owners->replay->devices[index]);
+    uint32_t behind = ap_owned_behind_backward(owners, index);
     if (behind)
         AP_TRY(ap_owned_list_live(owners, index, behind, &beside, reterr));
     size_t room = (size_t)device->count * 2 + beside.count;

@@ -426,6 +426,40 @@ static void a_checkpoint_beside_the_weights_is_a_copy(void)
     }
 }
 
+/* Frames of C++ alone: nothing tells weights and state from what else is made once, but the sizes of the gradients. */
+static void weights_are_told_without_frames_of_python(void)
+{
+    struct bench bench;
+    uint64_t gradients[6];
+    begin(&bench);
+    uint32_t made = stack(&bench, "|at::_ops::_to_copy::call;|start_thread"),
+             zeros = stack(&bench, "|at::_ops::zeros_like::call");
+    uint32_t backward = stack(&bench, "|torch::autograd::Engine::evaluate_function()");
+    uint32_t update = stack(&bench, "|at::_ops::_foreach_sqrt::call;|start_thread");
+    history(&bench);
+    for (int i = 0; i < 6; i++)
+        live(&bench, alloc(&bench, 1000 + i, made), 1000 + i, made);
+    for (int i = 0; i < 12; i++)
+        live(&bench, alloc(&bench, 2000 + 2 * (i % 6), zeros), 2000 + 2 * (i % 6), zeros);
+    live(&bench, alloc(&bench, 70, made), 70, made);
+    wait_for(&bench, 40);
+    for (int step = 0; step < 2; step++) {
+        for (int i = 0; i < 6; i++)
+            gradients[i] = alloc(&bench, 1000 + i, backward);
+        wait_for(&bench, 40);
+        give_back(&bench, alloc(&bench, 5, update), 5, update);
+        for (int i = 0; i < 6; i++)
+            give_back(&bench, gradients[i], 1000 + i, made);
+    }
+    segment(&bench, 0, -1);
+    pass(&bench, 20);
+    is_int(of_category(&bench, 0, "parameters"), 6015, "the weights");
+    is_int(of_category(&bench, 0, "optimizer state"), 24060, "two sets in 32 bits");
+    is_int(of_category(&bench, 0, "gradients"), 6015, "the gradients");
+    is_int(of_category(&bench, 0, "kept tensors"), 70, "what is of no such size");
+    end(&bench);
+}
+
 /* Vectors and matrices of a model; an optimizer's constructor copies them in 32 bits, once or twice, and a merge of adapters
  * keeps the matrices as they were. */
 static void copies_are_told_by_their_sizes(void)
@@ -1653,6 +1687,7 @@ int main(void)
     a_constructor_makes_more_than_weights();
     a_checkpoint_beside_the_weights_is_a_copy();
     copies_are_told_by_their_sizes();
+    weights_are_told_without_frames_of_python();
     functions_with_a_backward_hide_no_other();
     what_passes_do_not_see_is_temporary();
     accumulated_gradients_are_needed();

@@ -30,6 +30,7 @@ struct settling {
     const struct ap_owned_device *gradients; /* which of the two is asked for them */
     struct sized *sizes;                     /* room for both lists */
     uint32_t count;
+    uint32_t young;                    /* the entry from which on what is made is no older than what ran last */
     bool forward, backward, optimizer; /* work that the history holds */
     bool named;                        /* frames tell some weights */
 };
@@ -81,11 +82,12 @@ static double gradient_bytes(const struct ap_owned_device *of)
     return bytes;
 }
 
-/* What lived all through, and nothing tells what for. Where frames tell weights, what they do not tell is no weight. */
+/* What is old and stays, and nothing tells what for. Where frames tell weights, what they do not tell is no weight. */
 static bool is_open(const struct settling *settling, const struct ap_owned *owned)
 {
-    return owned->evidence == AP_EVIDENCE_BEFORE_KEPT || (!settling->named && owned->evidence == AP_EVIDENCE_NO_FRAME_SAYS &&
-                                                          owned->alloc == AP_NO_ENTRY && owned->end == AP_NO_ENTRY);
+    bool old = owned->alloc == AP_NO_ENTRY || owned->alloc < settling->young;
+    return owned->evidence == AP_EVIDENCE_BEFORE_KEPT ||
+           (!settling->named && owned->evidence == AP_EVIDENCE_NO_FRAME_SAYS && old && owned->end == AP_NO_ENTRY);
 }
 
 /* Sizes of the reference times @times, or over -@times, and those of what is open. */
@@ -203,6 +205,8 @@ static void settle_sets(struct settling *settling)
     bool wants_gradients = settling->backward && !gradients;
     for (int64_t times = 1; times <= 2; times++)
         for (int set = 0; set < MOST_SETS; set++) {
+            if (!wants_gradients && !wanted_states)
+                settling->young = 0; /* what the history made may be activations that are kept */
             list_sizes(settling, BY_WEIGHTS, times);
             if (!fits(settling, 1))
                 break;
@@ -330,10 +334,14 @@ enum ap_status ap_owned_settle_sizes(const struct ap_owners *owners, uint32_t in
 {
     struct ap_owned_device beside = { .device = device->device };
     struct settling settling = { .owners = owners, .device = device, .beside = &beside, .gradients = device };
+    const struct ap_replay_device *of = &owners->replay->devices[index];
     settling.named = has_weights(device);
+    settling.young = of->first_entry + of->entry_count - ap_owned_old_entries(of);
+    if (ap_owned_old_entries(of) > of->entry_count)
+        settling.young = of->first_entry;
     if (!has_open(&settling))
         return AP_OK;
-    look_at_history(&settling, &owners->replay->devices[index]);
+    look_at_history(&settling, of);
     uint32_t behind = ap_owned_behind_backward(owners, index);
     if (behind)
         AP_TRY(ap_owned_list_live(owners, index, behind, &beside, reterr));

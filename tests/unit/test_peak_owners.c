@@ -1030,6 +1030,32 @@ static void gathered_weights_and_workspaces_are_told(void)
     end(&bench);
 }
 
+/* Weights of ten layers are gathered in a forward, and go at once behind its backward pass: no graph that it left. */
+static void gathered_weights_are_no_graph(void)
+{
+    struct bench bench;
+    uint64_t whole[12];
+    begin(&bench);
+    uint32_t backward = stack(&bench, backward_frames), loop = stack(&bench, "/u/train.py|main");
+    uint32_t forward = stack(&bench, forward_frames);
+    history(&bench);
+    for (int i = 0; i < 12; i++) {
+        char frames[300];
+        (void)snprintf(frames, sizeof(frames),
+                       "/x/deepspeed/runtime/zero/partition_parameters.py|all_gather_coalesced;/u/m%d.py|forward;/u/a.py|f",
+                       i % 3);
+        whole[i] = alloc(&bench, 1000, stack(&bench, frames));
+    }
+    uint64_t saved = alloc(&bench, 500, forward);
+    wait_for(&bench, 40);
+    give_back(&bench, alloc(&bench, 300, backward), 300, backward);
+    give_back(&bench, saved, 500, backward);
+    for (int i = 0; i < 12; i++)
+        give_back(&bench, whole[i], 1000, loop);
+    live(&bench, alloc(&bench, 70, loop), 70, loop);
+    is_avoidable(&bench, "unused_graphs", 0, 0);
+}
+
 /* All weights get a gradient, or one of ten. */
 static void weights_without_a_gradient_are_told(void)
 {
@@ -1292,6 +1318,14 @@ static void frames_have_signs(void)
         { "/u/cache.py|__init__", AP_SIGN_INIT, false },
         { "/x/sglang/model_loader/loader.py|load_model;/x/sglang/engine.py|__init__", AP_SIGN_MODULE, false },
         { "/x/torch/distributed/fsdp/_fully_shard/_fsdp_param.py|_init_sharded_param", AP_SIGN_MODULE, false },
+        { "/x/torch/distributed/_composable/fsdp/_fsdp_param.py|unshard", AP_SIGN_GATHERED, false },
+        { "/x/deepspeed/runtime/zero/partition_parameters.py|_allgather_params", AP_SIGN_GATHERED, false },
+        { "/x/deepspeed/runtime/zero/stage3.py|initialize_optimizer_states", AP_SIGN_STATE_INIT, false },
+        { "/x/deepspeed/runtime/zero/stage3.py|_create_fp32_partitions", AP_SIGN_STATE_INIT, false },
+        { "??|at::_ops::_foreach_sqrt::call(X)", AP_SIGN_OPTIMIZER, false },
+        { "??|at::_ops::_fused_adamw_::call(X)", AP_SIGN_OPTIMIZER, false },
+        { "??|at::_ops::_fused_sgd_::call(X)", AP_SIGN_OPTIMIZER, false },
+        { "??|at::_ops::_fused_adagrad_::call(X)", AP_SIGN_OPTIMIZER, false },
         { "/x/deepspeed/stage3.py|_create_fp32_groups;/x/deepspeed/stage3.py|__init__", AP_SIGN_STATE_INIT, false },
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -1676,6 +1710,7 @@ int main(void)
     what_a_checkpoint_computes_again_is_told();
     layers_without_a_checkpoint_are_told();
     gathered_weights_and_workspaces_are_told();
+    gathered_weights_are_no_graph();
     weights_without_a_gradient_are_told();
     caches_that_are_made_anew_are_counted();
     what_failed_need_not_be_held();

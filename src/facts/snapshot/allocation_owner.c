@@ -153,6 +153,8 @@ static void sign_stacks(struct ap_owners *owners)
         }
         if (stack.in_backward)
             stack.work = AP_WORK_BACKWARD;
+        else if (stack.sign == AP_SIGN_GATHERED)
+            stack.work = AP_WORK_OTHER; /* for a forward, but none of its results */
         owners->stacks[i] = stack;
     }
 }

@@ -1145,6 +1145,29 @@ static void what_failed_need_not_be_held(void)
     }
 }
 
+/* Quantized layers are made as zeros, of several sizes; a cache is of one size, and stands beside weights. */
+static void zeros_of_layers_are_weights(void)
+{
+    for (int beside = 0; beside < 2; beside++) {
+        struct bench bench;
+        begin(&bench);
+        uint32_t zeros = stack(&bench, "??|at::_ops::zeros::call(X);/u/layers.py|__init__;/u/serve.py|main");
+        uint32_t moved = stack(&bench, MODULE_PY "|_apply;/u/serve.py|main");
+        uint32_t work = stack(&bench, forward_frames);
+        history(&bench);
+        for (int i = 0; i < 20; i++)
+            live(&bench, alloc(&bench, 1000 + i % 4, zeros), 1000 + i % 4, zeros);
+        for (int i = 0; i < 4; i++)
+            live(&bench, alloc(&bench, beside ? 5000 : 5, moved), beside ? 5000 : 5, moved);
+        for (int i = 0; i < 100; i++)
+            give_back(&bench, alloc(&bench, 10, work), 10, work);
+        segment(&bench, 0, -1);
+        pass(&bench, 20);
+        is_int(number(at(&bench, "memory.peak"), "buffers_bytes"), beside ? 20030 : 0, "zeros that are no weights");
+        end(&bench);
+    }
+}
+
 /* Two attempts fail, one after the other, and the third finds what both made. */
 static void what_each_attempt_made_is_told(void)
 {
@@ -1733,6 +1756,7 @@ int main(void)
     frames_have_signs();
     frames_without_a_file_are_functions();
     zeros_of_a_constructor_are_buffers();
+    zeros_of_layers_are_weights();
     short_lived_are_listed();
     byte_time_needs_no_times();
     without_history_the_end_counts();

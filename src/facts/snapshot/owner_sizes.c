@@ -12,6 +12,7 @@
 #define NO_INDEX UINT32_MAX
 #define LEAST_OF_WEIGHTS 4u /* of one line of a constructor: a layer's weight is made once for each layer */
 #define LEAST_LONE_BYTES ((int64_t)1 << 20)
+#define SHARE_LONE 0.1   /* of zeros, by the bytes of weights: those are the norms of layers that are filled later */
 #define SHARE_ALIKE 0.85 /* of one size: more than that may be a cache that an engine reserved */
 
 enum sized_kind { SIZED_REFERENCE, SIZED_OPEN };
@@ -280,6 +281,33 @@ static void settle_inits(struct settling *settling)
     }
 }
 
+/* Layers that are filled from a file are made as zeros, too: of several sizes, where nothing else can be the weights. A
+ * cache or a buffer is of one. */
+static void settle_zeros(struct settling *settling)
+{
+    struct ap_owned *list = settling->device->list;
+    double zeros_bytes = 0, weights_bytes = 0, alike_bytes = 0;
+    struct run run;
+    settling->count = 0;
+    for (uint32_t i = 0; i < settling->device->count; i++) {
+        if (ap_owner_evidence_category((enum ap_owner_evidence)list[i].evidence) == AP_OWNER_PARAMETERS)
+            weights_bytes += (double)list[i].bytes;
+        if (list[i].evidence != AP_EVIDENCE_ZEROS_KEPT)
+            continue;
+        zeros_bytes += (double)list[i].bytes;
+        settling->sizes[settling->count++] = (struct sized){ list[i].bytes, i, SIZED_OPEN };
+    }
+    ap_sort(settling->sizes, settling->count, sizeof(*settling->sizes), by_bytes);
+    for (uint32_t i = 0; i < settling->count; i = run.end) {
+        run = run_at(settling, i, 1);
+        double bytes = (double)settling->sizes[i].bytes * run.open;
+        alike_bytes = bytes > alike_bytes ? bytes : alike_bytes;
+    }
+    bool layers = alike_bytes <= SHARE_ALIKE * zeros_bytes && weights_bytes < SHARE_LONE * zeros_bytes;
+    for (uint32_t i = 0; i < settling->count && layers; i++)
+        list[settling->sizes[i].index].evidence = AP_EVIDENCE_INIT_KEPT;
+}
+
 /* ----------------------------------------------------------------------------------------------------------- history */
 
 uint32_t ap_owned_behind_backward(const struct ap_owners *owners, uint32_t index)
@@ -316,7 +344,8 @@ static bool has_open(const struct settling *settling)
 {
     const struct ap_owned_device *device = settling->device;
     for (uint32_t i = 0; i < device->count; i++)
-        if (is_open(settling, &device->list[i]) || device->list[i].evidence == AP_EVIDENCE_INIT_KEPT)
+        if (is_open(settling, &device->list[i]) || device->list[i].evidence == AP_EVIDENCE_INIT_KEPT ||
+            device->list[i].evidence == AP_EVIDENCE_ZEROS_KEPT)
             return true;
     return false;
 }
@@ -352,6 +381,7 @@ enum ap_status ap_owned_settle_sizes(const struct ap_owners *owners, uint32_t in
             settle_sets(&settling);
         else if (settling.forward && !settling.backward && !settling.optimizer)
             settle_inference(&settling);
+        settle_zeros(&settling);
         settle_inits(&settling);
         AP_FREE(owners->gate, settling.sizes, room);
     }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "peak_causes.h"
 
-#include "frame_kind.h"
 #include "snapshot_state.h"
 
 #include "poison.h"
@@ -21,76 +20,6 @@ static int64_t sum_of(const struct ap_owned_device *device, enum ap_owner_catego
         if (category_of(&device->list[i]) == category)
             bytes = ap_add_sat(bytes, device->list[i].bytes, &overflowed);
     return bytes;
-}
-
-/* ---------------------------------------------------------------------------------------------------------- checkpoints */
-
-enum { FRAME_CHECKPOINTS = 1, FRAME_IS_CHECKPOINTED = 2 };
-
-static bool checkpoints(struct ap_text file)
-{
-    static const char *const endings[] = { "/utils/checkpoint.py", "\\utils\\checkpoint.py",
-                                           "/activation_checkpointing/checkpointing.py" };
-    for (size_t i = 0; i < AP_COUNT_OF(endings); i++)
-        if (ap_text_ends_with(file, endings[i]))
-            return true;
-    return false;
-}
-
-static bool is_under_checkpoint(const struct ap_stacks *stacks, const uint8_t *marks, uint32_t stack)
-{
-    uint32_t count;
-    const uint32_t *frames = ap_stack_frames(stacks, stack, &count);
-    for (uint32_t i = 0; i < count; i++)
-        if (marks[frames[i]] & FRAME_CHECKPOINTS)
-            return true;
-    return false;
-}
-
-/* The user's innermost line, as a frame; UINT32_MAX = none. */
-static uint32_t line_of(const struct ap_snapshot *snapshot, uint32_t stack)
-{
-    uint32_t count, at = ap_stack_user_frame(snapshot, stack);
-    const uint32_t *frames = ap_stack_frames(&snapshot->stacks, stack, &count);
-    return at < count ? frames[at] : UINT32_MAX;
-}
-
-static bool mark_frames(const struct ap_snapshot *snapshot, uint8_t *marks)
-{
-    const struct ap_stacks *stacks = &snapshot->stacks;
-    bool any = false;
-    for (uint32_t i = 0; i < stacks->frame_count; i++) {
-        bool is = checkpoints(ap_strpool_text(&snapshot->strings, stacks->frames[i].filename));
-        marks[i] = is ? FRAME_CHECKPOINTS : 0;
-        any = any || is;
-    }
-    for (uint32_t i = 1; i <= stacks->stack_count && any; i++) {
-        uint32_t line = is_under_checkpoint(stacks, marks, i) ? line_of(snapshot, i) : UINT32_MAX;
-        if (line != UINT32_MAX)
-            marks[line] |= FRAME_IS_CHECKPOINTED;
-    }
-    return any;
-}
-
-static enum ap_status find_unchecked(const struct ap_owners *owners, const struct ap_owned_device *owned, int64_t *ret_bytes,
-                                     struct ap_error *reterr)
-{
-    const struct ap_snapshot *snapshot = owners->replay->snapshot;
-    size_t room = (size_t)snapshot->stacks.frame_count + 1;
-    uint8_t *marks = NULL;
-    bool overflowed = false;
-    *ret_bytes = 0;
-    AP_TRY(AP_ALLOC(owners->gate, marks, room, reterr));
-    bool any = mark_frames(snapshot, marks);
-    for (uint32_t i = 0; i < owned->count && any; i++) {
-        const struct ap_owned *one = &owned->list[i];
-        uint32_t line = category_of(one) == AP_OWNER_ACTIVATIONS ? line_of(snapshot, one->stack) : UINT32_MAX;
-        if (line != UINT32_MAX && (marks[line] & FRAME_IS_CHECKPOINTED) &&
-            !is_under_checkpoint(&snapshot->stacks, marks, one->stack))
-            *ret_bytes = ap_add_sat(*ret_bytes, one->bytes, &overflowed);
-    }
-    AP_FREE(owners->gate, marks, room);
-    return AP_OK;
 }
 
 /* ------------------------------------------------------------------------------------------------------- frozen weights */
@@ -155,7 +84,6 @@ enum ap_status ap_peak_causes_find(const struct ap_owners *owners, const struct 
         add_one(owners, &owned->list[i], &causes);
     if (owned->has_history)
         causes.cache_made_count = count_caches(owners, &owners->replay->devices[owned->device]);
-    AP_TRY(find_unchecked(owners, owned, &causes.unchecked_bytes, reterr));
     AP_TRY(find_frozen(owners, owned, &causes.frozen_bytes, reterr));
     *ret_causes = causes;
     return AP_OK;

@@ -8,7 +8,6 @@
 struct ap_peak_causes {
     int64_t buffers_bytes;     /* zeros that a constructor made, where no backward pass runs */
     int64_t recomputed_bytes;  /* activations that a forward made within the backward pass, as checkpoints do */
-    int64_t unchecked_bytes;   /* activations of lines that run under a checkpoint elsewhere, and not here */
     int64_t gathered_bytes;    /* weights whose shards were gathered */
     int64_t workspace_bytes;   /* of cuBLAS and cuDNN */
     int64_t frozen_bytes;      /* weights that get no gradient, where few others do */

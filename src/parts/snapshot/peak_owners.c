@@ -266,7 +266,6 @@ static enum ap_status put_causes(struct ap_peak_part *own, struct ap_value *to, 
         AP_TRY(ap_peak_causes_find(own->owners, &own->largest, &causes, reterr));
     put_cause(own, to, "buffers_bytes", "buffers_ratio", causes.buffers_bytes);
     put_cause(own, to, "recomputed_bytes", "recomputed_ratio", causes.recomputed_bytes);
-    put_cause(own, to, "unchecked_bytes", "unchecked_ratio", causes.unchecked_bytes);
     put_cause(own, to, "gathered_bytes", "gathered_ratio", causes.gathered_bytes);
     put_cause(own, to, "workspace_bytes", "workspace_ratio", causes.workspace_bytes);
     put_cause(own, to, "frozen_bytes", "frozen_ratio", causes.frozen_bytes);

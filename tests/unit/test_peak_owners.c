@@ -249,10 +249,10 @@ static void gradients_held_while_forward_runs_are_told(void)
 #define PASSES 8
 
 /* Passes that keep an activation and a result each, with temporary tensors beside them. */
-static void passes(struct bench *bench, const char *activation, const char *result)
+static void passes(struct bench *bench, const char *activation, const char *result, const char *beside)
 {
     uint32_t kept_stack = stack(bench, activation), result_stack = stack(bench, result);
-    uint32_t temporary = stack(bench, "/u/x.py|temporary");
+    uint32_t temporary = stack(bench, beside);
     uint64_t kept[PASSES], results[PASSES];
     history(bench);
     for (int i = 0; i < PASSES; i++) {
@@ -275,15 +275,20 @@ static void passes_that_keep_their_graphs_leak(void)
     static const struct {
         const char *activation, *result, *verdict;
         int64_t held_bytes;
+        const char *beside;
     } cases[] = {
-        { "/u/m.py|forward;/u/e.py|model_of;/u/e.py|main", "/u/e.py|loss;/u/e.py|main", "leak", PASSES * 1050 },
-        { "/u/m.py|layer;/u/m.py|forward;/u/e.py|main", "/u/m.py|norm;/u/m.py|forward;/u/e.py|main", "only fills up", 0 },
-        { "/u/l.py|weight;/u/e.py|main", "/u/l.py|bias;/u/e.py|main", "only fills up", 0 },
+        { "/u/m.py|forward;/u/e.py|model_of;/u/e.py|main", "/u/e.py|loss;/u/e.py|main", "leak", PASSES * 1050,
+          "/u/x.py|temporary" },
+        { "/u/m.py|layer;/u/m.py|forward;/u/e.py|main", "/u/m.py|norm;/u/m.py|forward;/u/e.py|main", "only fills up", 0,
+          "/u/x.py|temporary" },
+        { "/u/l.py|weight;/u/e.py|main", "/u/l.py|bias;/u/e.py|main", "only fills up", 0, "/u/x.py|temporary" },
+        { "|at::_ops::addmm::call;|start", "|at::_ops::nll_loss::call;|start", "leak", PASSES * 1050,
+          "|torch::autograd::Engine::evaluate_function()" },
     };
     for (size_t i = 0; i < AP_COUNT_OF(cases); i++) {
         struct bench bench;
         begin(&bench);
-        passes(&bench, cases[i].activation, cases[i].result);
+        passes(&bench, cases[i].activation, cases[i].result, cases[i].beside);
         ok(is_named(at(&bench, "memory.leaks"), "verdict", cases[i].verdict), cases[i].verdict);
         is_int(number(at(&bench, "memory.leaks"), "held_bytes"), cases[i].held_bytes, "what the leak holds at the end");
         end(&bench);
@@ -417,6 +422,74 @@ static void a_checkpoint_beside_the_weights_is_a_copy(void)
         pass(&bench, 20);
         is_int(of_category(&bench, 0, "copies of weights"), alone ? 0 : 45 * mib, "what was read");
         is_int(of_category(&bench, 0, "parameters"), alone ? 45 * mib : 15 * mib, "the weights");
+        end(&bench);
+    }
+}
+
+/* Frames of C++ alone: nothing tells weights and state from what else is made once, but the sizes of the gradients. */
+static void weights_are_told_without_frames_of_python(void)
+{
+    struct bench bench;
+    uint64_t gradients[6];
+    begin(&bench);
+    uint32_t made = stack(&bench, "|at::_ops::_to_copy::call;|start_thread"),
+             zeros = stack(&bench, "|at::_ops::zeros_like::call");
+    uint32_t backward = stack(&bench, "|torch::autograd::Engine::evaluate_function()");
+    uint32_t update = stack(&bench, "|at::_ops::_foreach_sqrt::call;|start_thread");
+    history(&bench);
+    for (int i = 0; i < 6; i++)
+        live(&bench, alloc(&bench, 1000 + i, made), 1000 + i, made);
+    for (int i = 0; i < 12; i++)
+        live(&bench, alloc(&bench, 2000 + 2 * (i % 6), zeros), 2000 + 2 * (i % 6), zeros);
+    live(&bench, alloc(&bench, 70, made), 70, made);
+    wait_for(&bench, 40);
+    for (int step = 0; step < 2; step++) {
+        for (int i = 0; i < 6; i++)
+            gradients[i] = alloc(&bench, 1000 + i, backward);
+        wait_for(&bench, 40);
+        give_back(&bench, alloc(&bench, 5, update), 5, update);
+        for (int i = 0; i < 6; i++)
+            give_back(&bench, gradients[i], 1000 + i, made);
+    }
+    segment(&bench, 0, -1);
+    pass(&bench, 20);
+    is_int(of_category(&bench, 0, "parameters"), 6015, "the weights");
+    is_int(of_category(&bench, 0, "optimizer state"), 24060, "two sets in 32 bits");
+    is_int(of_category(&bench, 0, "gradients"), 6015, "the gradients");
+    is_int(of_category(&bench, 0, "kept tensors"), 70, "what is of no such size");
+    end(&bench);
+}
+
+/* Vectors and matrices of a model; an optimizer's constructor copies them in 32 bits, once or twice, and a merge of adapters
+ * keeps the matrices as they were. */
+static void copies_are_told_by_their_sizes(void)
+{
+    enum { MIB = 1 << 20 };
+    for (int sets = 1; sets <= 2; sets++) {
+        struct bench bench;
+        begin(&bench);
+        uint32_t of[4] = { stack(&bench, MODULE_PY "|convert;/u/train.py|main"),
+                           stack(&bench, "/u/merge.py|merge;/u/serve.py|main"),
+                           stack(&bench, "/u/masters.py|__init__;/u/train.py|main"),
+                           stack(&bench, "/u/wrapper.py|__init__;/u/train.py|main") };
+        uint32_t backward = stack(&bench, "|torch::autograd::Engine::evaluate_function()");
+        history(&bench);
+        for (int i = 0; i < 16; i++) {
+            int64_t bytes = i % 2 ? 4 * MIB : MIB / 256;
+            live(&bench, alloc(&bench, bytes, of[0]), bytes, of[0]);
+            if (i % 2)
+                live(&bench, alloc(&bench, bytes, of[1]), bytes, of[1]);
+            for (int set = 0; set < sets; set++)
+                live(&bench, alloc(&bench, 2 * bytes, of[2 + set]), 2 * bytes, of[2 + set]);
+        }
+        wait_for(&bench, 40);
+        give_back(&bench, alloc(&bench, 5, backward), 5, backward);
+        segment(&bench, 0, -1);
+        pass(&bench, 20);
+        int64_t weights = 8 * (4 * MIB + MIB / 256), matrices = 8 * 4 * MIB;
+        is_int(of_category(&bench, 0, "parameters"), weights, "the weights");
+        is_int(of_category(&bench, 0, "optimizer state"), 2 * weights, "once in 32 bits is state");
+        is_int(of_category(&bench, 0, "copies of weights"), matrices + (sets - 1) * 2 * weights, "all else is a copy");
         end(&bench);
     }
 }
@@ -689,6 +762,9 @@ static void logits_and_scores_are_told_by_their_functions(void)
         { "/t/site-packages/torch/nn/functional.py|softmax;/u/attention.py|forward", "scores", 30 * MIB },
         { "x.cpp|torch::autograd::generated::SoftmaxBackward0::apply", "scores", 30 * MIB },
         { "/t/site-packages/torch/nn/functional.py|dropout;/u/attention.py|forward", "scores", 30 * MIB },
+        { "/u/own.py|softmax;/u/own_attention.py|scaled;/u/own.py|forward", "scores", 20 * MIB },
+        { "/u/own_attention.py|scaled;/u/own.py|forward", "scores", 20 * MIB },
+        { "/t/site-packages/torch/nn/functional.py|gelu;/u/own.py|forward", "", 20 * MIB },
         { "/t/site-packages/torch/nn/functional.py|gelu;/u/mlp.py|forward", "", 30 * MIB },
     };
     struct bench bench;
@@ -895,6 +971,150 @@ static void what_a_checkpoint_computes_again_is_told(void)
     end(&bench);
 }
 
+static int64_t at_peak(const struct bench *bench, const char *key)
+{
+    return number(at(bench, "memory.peak"), key);
+}
+
+#define CHECKPOINT_PY "/t/torch/utils/checkpoint.py|checkpoint;"
+
+/* Two layers of one line, of which one runs under a checkpoint, or both, or none. */
+static void layers_without_a_checkpoint_are_told(void)
+{
+    static const char layer[] = "/u/model.py|forward;/t/torch/nn/modules/module.py|_call_impl;";
+    for (int checkpoints = 0; checkpoints <= 2; checkpoints++) {
+        char under_frames[400], bare_frames[400];
+        struct bench bench;
+        (void)snprintf(under_frames, sizeof(under_frames), "%s" CHECKPOINT_PY "/u/train.py|main", layer);
+        (void)snprintf(bare_frames, sizeof(bare_frames), "%s/u/train.py|main", layer);
+        begin(&bench);
+        uint32_t bare = stack(&bench, bare_frames), under = checkpoints ? stack(&bench, under_frames) : bare,
+                 backward = stack(&bench, backward_frames);
+        history(&bench);
+        uint64_t kept[2] = { alloc(&bench, 300, checkpoints > 0 ? under : bare),
+                             alloc(&bench, 500, checkpoints > 1 ? under : bare) };
+        wait_for(&bench, 40);
+        give_back(&bench, alloc(&bench, 5, backward), 5, backward);
+        give_back(&bench, kept[1], 500, backward);
+        give_back(&bench, kept[0], 300, backward);
+        segment(&bench, 0, -1);
+        pass(&bench, 20);
+        const struct ap_value *row = ap_value_member(at(&bench, "memory.avoidable"), "unchecked");
+        is_int(number(row, "held_bytes"), checkpoints == 1 ? 500 : 0, "what a checkpoint would spare");
+        is_int(number(row, "saved_bytes"), checkpoints == 1 ? 500 : 0, "by that the highest point falls");
+        end(&bench);
+    }
+}
+
+/* Shards and what is gathered of them; a workspace. */
+static void gathered_weights_and_workspaces_are_told(void)
+{
+    struct bench bench;
+    begin(&bench);
+    uint32_t shards = stack(&bench, "/t/torch/distributed/fsdp/_fully_shard/_fsdp_param.py|_init_sharded_param;/u/a.py|f");
+    uint32_t whole =
+        stack(&bench, "/t/torch/distributed/fsdp/_fully_shard/_fsdp_param.py|alloc_all_gather_outputs;" MODULE_PY
+                      "|_call_impl;/u/a.py|f");
+    uint32_t reduced = stack(&bench, "/t/torch/distributed/fsdp/_fully_shard/_fsdp_collectives.py|reduce_scatter;/u/a.py|f");
+    uint32_t workspace = stack(&bench, "|at::cuda::getCurrentCUDABlasHandle();/u/a.py|f");
+    history(&bench);
+    live(&bench, alloc(&bench, 100, shards), 100, shards);
+    live(&bench, alloc(&bench, 800, whole), 800, whole);
+    live(&bench, alloc(&bench, 30, reduced), 30, reduced);
+    live(&bench, alloc(&bench, 60, workspace), 60, workspace);
+    wait_for(&bench, 40);
+    segment(&bench, 0, -1);
+    pass(&bench, 20);
+    is_int(of_category(&bench, 0, "parameters"), 100, "shards are weights");
+    is_int(at_peak(&bench, "gathered_bytes"), 800, "what is gathered of them");
+    is_int(at_peak(&bench, "workspace_bytes"), 60, "workspaces");
+    is_int(of_category(&bench, 0, "communication buffers"), 830, "gathered weights are of a collective, too");
+    end(&bench);
+}
+
+/* Weights of ten layers are gathered in a forward, and go at once behind its backward pass: no graph that it left. */
+static void gathered_weights_are_no_graph(void)
+{
+    struct bench bench;
+    uint64_t whole[12];
+    begin(&bench);
+    uint32_t backward = stack(&bench, backward_frames), loop = stack(&bench, "/u/train.py|main");
+    uint32_t forward = stack(&bench, forward_frames);
+    history(&bench);
+    for (int i = 0; i < 12; i++) {
+        char frames[300];
+        (void)snprintf(frames, sizeof(frames),
+                       "/x/deepspeed/runtime/zero/partition_parameters.py|all_gather_coalesced;/u/m%d.py|forward;/u/a.py|f",
+                       i % 3);
+        whole[i] = alloc(&bench, 1000, stack(&bench, frames));
+    }
+    uint64_t saved = alloc(&bench, 500, forward);
+    wait_for(&bench, 40);
+    give_back(&bench, alloc(&bench, 300, backward), 300, backward);
+    give_back(&bench, saved, 500, backward);
+    for (int i = 0; i < 12; i++)
+        give_back(&bench, whole[i], 1000, loop);
+    live(&bench, alloc(&bench, 70, loop), 70, loop);
+    is_avoidable(&bench, "unused_graphs", 0, 0);
+}
+
+/* All weights get a gradient, or one of ten. */
+static void weights_without_a_gradient_are_told(void)
+{
+    for (int trained = 1; trained <= 10; trained += 9) {
+        struct bench bench;
+        uint64_t gradients[10];
+        begin(&bench);
+        uint32_t weights = stack(&bench, MODULE_PY "|convert;/u/train.py|main");
+        uint32_t forward = stack(&bench, forward_frames), backward = stack(&bench, backward_frames);
+        uint32_t zero = stack(&bench, "/t/torch/optim/optimizer.py|zero_grad;/u/train.py|main");
+        history(&bench);
+        for (int i = 0; i < 10; i++)
+            live(&bench, alloc(&bench, 1000, weights), 1000, weights);
+        for (int step = 0; step < 2; step++) {
+            uint64_t saved = alloc(&bench, 20000, forward);
+            wait_for(&bench, 40);
+            give_back(&bench, saved, 20000, backward);
+            for (int i = 0; i < trained; i++)
+                gradients[i] = alloc(&bench, 1000, backward);
+            wait_for(&bench, 40);
+            for (int i = 0; i < trained; i++)
+                give_back(&bench, gradients[i], 1000, zero);
+        }
+        segment(&bench, 0, -1);
+        pass(&bench, 20);
+        is_int(at_peak(&bench, "frozen_bytes"), trained == 1 ? 9000 : 0, "weights that are not trained");
+        end(&bench);
+    }
+}
+
+/* A cache of two layers that grows by cat, and one that is there at once. */
+static void caches_that_are_made_anew_are_counted(void)
+{
+    for (int grows = 0; grows <= 1; grows++) {
+        struct bench bench;
+        uint64_t layers[2] = { 0, 0 };
+        begin(&bench);
+        uint32_t cache = stack(&bench, "/x/transformers/cache_utils.py|update;/u/serve.py|main");
+        history(&bench);
+        for (int token = 0; token < (grows ? 12 : 1); token++)
+            for (int i = 0; i < 2; i++) {
+                uint64_t longer = alloc(&bench, 1000 + token, cache);
+                wait_for(&bench, 40);
+                if (token)
+                    give_back(&bench, layers[i], 999 + token, cache);
+                layers[i] = longer;
+            }
+        for (int i = 0; i < 2; i++)
+            live(&bench, layers[i], grows ? 1011 : 1000, cache);
+        segment(&bench, 0, -1);
+        pass(&bench, 20);
+        is_int(at_peak(&bench, "kv_cache_count"), grows ? 3 : 2, "pieces at the peak");
+        is_int(at_peak(&bench, "kv_cache_made_count"), grows ? 24 : 2, "pieces that were made");
+        end(&bench);
+    }
+}
+
 enum behind_failure { TRIED_AGAIN, GIVEN_BACK, GOES_ON };
 
 /* Three layers that begin with an embedding find no room; behind that the embedding comes again, or the next layer. */
@@ -925,6 +1145,55 @@ static void what_failed_need_not_be_held(void)
         live(&bench, alloc(&bench, 70, loop), 70, loop);
         is_avoidable(&bench, "failed_step", behind == TRIED_AGAIN ? 4000 : 0, behind == TRIED_AGAIN ? 4000 : 0);
     }
+}
+
+/* Quantized layers are made as zeros, of several sizes; a cache is of one size, and stands beside weights. */
+static void zeros_of_layers_are_weights(void)
+{
+    for (int beside = 0; beside < 2; beside++) {
+        struct bench bench;
+        begin(&bench);
+        uint32_t zeros = stack(&bench, "??|at::_ops::zeros::call(X);/u/layers.py|__init__;/u/serve.py|main");
+        uint32_t moved = stack(&bench, MODULE_PY "|_apply;/u/serve.py|main");
+        uint32_t work = stack(&bench, forward_frames);
+        history(&bench);
+        for (int i = 0; i < 20; i++)
+            live(&bench, alloc(&bench, 1000 + i % 4, zeros), 1000 + i % 4, zeros);
+        for (int i = 0; i < 4; i++)
+            live(&bench, alloc(&bench, beside ? 5000 : 5, moved), beside ? 5000 : 5, moved);
+        for (int i = 0; i < 100; i++)
+            give_back(&bench, alloc(&bench, 10, work), 10, work);
+        segment(&bench, 0, -1);
+        pass(&bench, 20);
+        is_int(number(at(&bench, "memory.peak"), "buffers_bytes"), beside ? 20030 : 0, "zeros that are no weights");
+        end(&bench);
+    }
+}
+
+/* Two attempts fail, one after the other, and the third finds what both made. */
+static void what_each_attempt_made_is_told(void)
+{
+    static const char embedding[] = "/t/torch/nn/functional.py|embedding;/u/model.py|hidden;"
+                                    "/t/torch/nn/modules/module.py|_call_impl;/u/train.py|step";
+    static const char layer[] = "/t/torch/nn/functional.py|linear;/u/block.py|forward;"
+                                "/t/torch/nn/modules/module.py|_call_impl;/u/train.py|step";
+    struct bench bench;
+    uint64_t kept[3][4];
+    begin(&bench);
+    uint32_t loop = stack(&bench, "/u/train.py|main");
+    uint32_t stacks[2] = { stack(&bench, embedding), stack(&bench, layer) };
+    history(&bench);
+    for (int attempt = 0; attempt < 3; attempt++) {
+        for (int i = 0; i < 4; i++)
+            kept[attempt][i] = alloc(&bench, 1000, stacks[i > 0]);
+        wait_for(&bench, 40);
+        if (attempt < 2)
+            entry(&bench, AP_ACTION_OOM, 0, 9000, stacks[1]);
+    }
+    for (int i = 0; i < 12; i++)
+        give_back(&bench, kept[i / 4][i % 4], 1000, loop);
+    live(&bench, alloc(&bench, 70, loop), 70, loop);
+    is_avoidable(&bench, "failed_step", 8000, 8000);
 }
 
 /* The history ends before the variable of the last step goes: its graph would have been left as those before it. */
@@ -1074,6 +1343,14 @@ static void frames_have_signs(void)
         { "/u/cache.py|__init__", AP_SIGN_INIT, false },
         { "/x/sglang/model_loader/loader.py|load_model;/x/sglang/engine.py|__init__", AP_SIGN_MODULE, false },
         { "/x/torch/distributed/fsdp/_fully_shard/_fsdp_param.py|_init_sharded_param", AP_SIGN_MODULE, false },
+        { "/x/torch/distributed/_composable/fsdp/_fsdp_param.py|unshard", AP_SIGN_GATHERED, false },
+        { "/x/deepspeed/runtime/zero/partition_parameters.py|_allgather_params", AP_SIGN_GATHERED, false },
+        { "/x/deepspeed/runtime/zero/stage3.py|initialize_optimizer_states", AP_SIGN_STATE_INIT, false },
+        { "/x/deepspeed/runtime/zero/stage3.py|_create_fp32_partitions", AP_SIGN_STATE_INIT, false },
+        { "??|at::_ops::_foreach_sqrt::call(X)", AP_SIGN_OPTIMIZER, false },
+        { "??|at::_ops::_fused_adamw_::call(X)", AP_SIGN_OPTIMIZER, false },
+        { "??|at::_ops::_fused_sgd_::call(X)", AP_SIGN_OPTIMIZER, false },
+        { "??|at::_ops::_fused_adagrad_::call(X)", AP_SIGN_OPTIMIZER, false },
         { "/x/deepspeed/stage3.py|_create_fp32_groups;/x/deepspeed/stage3.py|__init__", AP_SIGN_STATE_INIT, false },
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -1456,13 +1733,21 @@ int main(void)
     a_failed_backward_leaves_no_graph();
     large_tensors_save_what_the_peak_falls_by();
     what_a_checkpoint_computes_again_is_told();
+    layers_without_a_checkpoint_are_told();
+    gathered_weights_and_workspaces_are_told();
+    gathered_weights_are_no_graph();
+    weights_without_a_gradient_are_told();
+    caches_that_are_made_anew_are_counted();
     what_failed_need_not_be_held();
+    what_each_attempt_made_is_told();
     the_last_graph_may_be_there_at_the_end();
     passes_that_become_longer_leak();
     a_segment_hides_no_allocation();
     state_that_is_set_up_is_no_leak();
     a_constructor_makes_more_than_weights();
     a_checkpoint_beside_the_weights_is_a_copy();
+    copies_are_told_by_their_sizes();
+    weights_are_told_without_frames_of_python();
     functions_with_a_backward_hide_no_other();
     what_passes_do_not_see_is_temporary();
     accumulated_gradients_are_needed();
@@ -1473,6 +1758,7 @@ int main(void)
     frames_have_signs();
     frames_without_a_file_are_functions();
     zeros_of_a_constructor_are_buffers();
+    zeros_of_layers_are_weights();
     short_lived_are_listed();
     byte_time_needs_no_times();
     without_history_the_end_counts();

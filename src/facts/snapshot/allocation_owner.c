@@ -153,6 +153,8 @@ static void sign_stacks(struct ap_owners *owners)
         }
         if (stack.in_backward)
             stack.work = AP_WORK_BACKWARD;
+        else if (stack.sign == AP_SIGN_GATHERED)
+            stack.work = AP_WORK_OTHER; /* for a forward, but none of its results */
         owners->stacks[i] = stack;
     }
 }
@@ -227,11 +229,12 @@ static enum ap_owner_evidence evidence_of(const struct ap_owner_stack *stack, bo
     enum ap_owner_sign sign = (enum ap_owner_sign)stack->sign;
     bool saved = life->sees_backward || life->freed_in == AP_WORK_BACKWARD;
     if (life->made_in == AP_WORK_OPTIMIZER && sign != AP_SIGN_WORKSPACE && sign != AP_SIGN_COLLECTIVE &&
-        sign != AP_SIGN_STATE_INIT)
+        sign != AP_SIGN_GATHERED && sign != AP_SIGN_STATE_INIT)
         sign = AP_SIGN_OPTIMIZER; /* by a frame further out, or by an annotation */
     switch (sign) {
     case AP_SIGN_WORKSPACE: return AP_EVIDENCE_WORKSPACE;
     case AP_SIGN_COLLECTIVE: return AP_EVIDENCE_COLLECTIVE;
+    case AP_SIGN_GATHERED: return AP_EVIDENCE_GATHERED;
     case AP_SIGN_ACCUMULATE: return AP_EVIDENCE_ACCUMULATE;
     case AP_SIGN_INPUT: return AP_EVIDENCE_INPUT;
     case AP_SIGN_KV_CACHE: return AP_EVIDENCE_KV_CACHE;

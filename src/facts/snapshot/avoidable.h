@@ -13,6 +13,7 @@ enum ap_avoidable_kind {
     AP_AVOIDABLE_FAILED_STEP,      /* made by a step that found no room, and there still while it is tried again */
     AP_AVOIDABLE_OLD_STATE,        /* of an optimizer for all weights, made again by the same stack in a later step */
     AP_AVOIDABLE_ACTIVATIONS,      /* all that forward passes made: what checkpointing could save is at most this */
+    AP_AVOIDABLE_UNCHECKED,        /* activations outside of checkpoints, of lines that elsewhere run under one */
     AP_AVOIDABLE_LOGITS, /* over all words, with their logarithms and gradients: a loss in pieces needs none whole */
     AP_AVOIDABLE_SCORES, /* of attention, of all positions with all */
     AP_AVOIDABLE_LARGE,  /* of over a twentieth of the peak each, that come and go or that nothing tells */

@@ -93,6 +93,9 @@ AP_MUST_CHECK enum ap_status ap_search_unused_graphs(struct ap_avoidable_search 
 /** Of a step that found no room, while it is tried again. */
 AP_MUST_CHECK enum ap_status ap_search_failed_step(struct ap_avoidable_search *search, struct ap_avoidable *to,
                                                    struct ap_error *reterr);
+/** Activations outside of checkpoints, of lines that elsewhere run under one. */
+AP_MUST_CHECK enum ap_status ap_search_unchecked(struct ap_avoidable_search *search, struct ap_avoidable *to,
+                                                 struct ap_error *reterr);
 /** What (log-)softmax over all words or positions makes, and what is as large. */
 AP_MUST_CHECK enum ap_status ap_search_logits(struct ap_avoidable_search *search, struct ap_avoidable *to,
                                               struct ap_error *reterr);

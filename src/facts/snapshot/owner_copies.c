@@ -7,7 +7,9 @@
 #include "poison.h"
 
 #define SHARE_MATCHED 0.9
+#define SHARE_OF_WEIGHTS 0.6 /* what is copied of them: all layers of one kind at least */
 #define LEAST_WEIGHTS 4u
+#define LEAST_PART 8u /* of their number */
 #define LEAST_BYTES ((int64_t)1 << 20)
 
 struct sized {
@@ -24,8 +26,14 @@ static int by_stack_then_bytes(const void *left, const void *right)
     return 0;
 }
 
-/* What a constructor copied deeply is a layer that was made of another, or the whole model once more: the sizes tell. */
-static uint32_t list_of(const struct ap_owners *owners, const struct ap_owned_device *device, bool weights, bool read_open,
+static bool is_made_otherwise(enum ap_owner_evidence evidence)
+{
+    return evidence == AP_EVIDENCE_CHECKPOINT_KEPT || evidence == AP_EVIDENCE_INIT_KEPT;
+}
+
+/* What a constructor copied deeply is a layer that was made of another, or the whole model once more; what it made otherwise
+ * may be an optimizer's or a wrapper's: the sizes tell. */
+static uint32_t list_of(const struct ap_owners *owners, const struct ap_owned_device *device, bool weights, bool others_open,
                         struct sized *to)
 {
     uint32_t count = 0;
@@ -33,9 +41,8 @@ static uint32_t list_of(const struct ap_owners *owners, const struct ap_owned_de
         const struct ap_owned *owned = &device->list[i];
         enum ap_owner_evidence evidence = (enum ap_owner_evidence)owned->evidence;
         bool is_weight = ap_owner_evidence_category(evidence) == AP_OWNER_PARAMETERS;
-        bool is_open = is_weight
-                           ? owners->stacks[owned->stack].cloned || (read_open && evidence == AP_EVIDENCE_CHECKPOINT_KEPT)
-                           : evidence == AP_EVIDENCE_NO_FRAME_SAYS && owned->stack && owned->end == AP_NO_ENTRY;
+        bool is_open = is_weight ? owners->stacks[owned->stack].cloned || (others_open && is_made_otherwise(evidence))
+                                 : evidence == AP_EVIDENCE_NO_FRAME_SAYS && owned->stack && owned->end == AP_NO_ENTRY;
         bool is = weights ? is_weight && !is_open : is_open;
         if (is)
             to[count++] = (struct sized){ owned->bytes, weights ? 0 : owned->stack, i };
@@ -44,7 +51,7 @@ static uint32_t list_of(const struct ap_owners *owners, const struct ap_owned_de
     return count;
 }
 
-/* Both in order of their sizes: nearly all bytes of the weights, and of the stack, find each other. */
+/* Both in order of their sizes: most bytes of the weights, and nearly all of the stack, find each other. */
 static bool is_copy(const struct sized *weights, uint32_t weight_count, const struct sized *of, uint32_t count,
                     int64_t times)
 {
@@ -62,7 +69,7 @@ static bool is_copy(const struct sized *weights, uint32_t weight_count, const st
             at++;
         }
     }
-    return matched >= (double)LEAST_BYTES && matched >= SHARE_MATCHED * all && matched >= SHARE_MATCHED * own;
+    return matched >= (double)LEAST_BYTES && matched >= SHARE_OF_WEIGHTS * all && matched >= SHARE_MATCHED * own;
 }
 
 static bool has_size(const struct sized *weights, uint32_t weight_count, int64_t bytes)
@@ -87,23 +94,35 @@ static bool is_checkpoint(const struct sized *weights, uint32_t weight_count, co
     return matched >= (double)LEAST_BYTES && matched >= SHARE_MATCHED * own && own >= SHARE_MATCHED * all;
 }
 
-/* A stack of far fewer allocations than there are weights is no copy, so all stacks together cost no more than twice the
- * list. */
-static void settle(struct ap_owned_device *device, const struct sized *weights, uint32_t weight_count,
-                   const struct sized *open, uint32_t open_count)
+/* What all of one stack is: AP_EVIDENCE_NO_FRAME_SAYS = no copy. An optimizer needs weights of 16 bits once in 32. */
+static enum ap_owner_evidence judge(enum ap_owner_evidence made, const struct sized *weights, uint32_t weight_count,
+                                    const struct sized *of, uint32_t count, bool needs_masters)
 {
+    if (made == AP_EVIDENCE_CHECKPOINT_KEPT)
+        return is_checkpoint(weights, weight_count, of, count) ? AP_EVIDENCE_CHECKPOINT_COPY : AP_EVIDENCE_NO_FRAME_SAYS;
+    if (is_copy(weights, weight_count, of, count, 1))
+        return AP_EVIDENCE_COPY_SIZES;
+    if (!is_copy(weights, weight_count, of, count, 2))
+        return AP_EVIDENCE_NO_FRAME_SAYS;
+    return made == AP_EVIDENCE_INIT_KEPT && needs_masters ? AP_EVIDENCE_INIT_TWICE : AP_EVIDENCE_COPY_SIZES;
+}
+
+/* A stack of far fewer allocations than there are weights is no copy (half of these are vectors), so all stacks together
+ * cost no more than a few times the list. */
+static void settle(const struct ap_owners *owners, struct ap_owned_device *device, const struct sized *weights,
+                   uint32_t weight_count, const struct sized *open, uint32_t open_count)
+{
+    bool needs_masters = owners->has_backward;
     for (uint32_t i = 0, end; i < open_count; i = end) {
         for (end = i + 1; end < open_count && open[end].stack == open[i].stack;)
             end++;
-        if (end - i < weight_count / 2 + 1 || weight_count < LEAST_WEIGHTS)
+        if (end - i < weight_count / LEAST_PART + 1 || weight_count < LEAST_WEIGHTS)
             continue;
-        bool read = device->list[open[i].index].evidence == AP_EVIDENCE_CHECKPOINT_KEPT;
-        if (read ? !is_checkpoint(weights, weight_count, open + i, end - i)
-                 : !is_copy(weights, weight_count, open + i, end - i, 1) &&
-                       !is_copy(weights, weight_count, open + i, end - i, 2))
-            continue;
-        for (uint32_t j = i; j < end; j++)
-            device->list[open[j].index].evidence = read ? AP_EVIDENCE_CHECKPOINT_COPY : AP_EVIDENCE_COPY_SIZES;
+        enum ap_owner_evidence evidence = judge((enum ap_owner_evidence)device->list[open[i].index].evidence, weights,
+                                                weight_count, open + i, end - i, needs_masters);
+        for (uint32_t j = i; j < end && evidence != AP_EVIDENCE_NO_FRAME_SAYS; j++)
+            device->list[open[j].index].evidence = (uint8_t)evidence;
+        needs_masters = needs_masters && evidence != AP_EVIDENCE_INIT_TWICE;
     }
 }
 
@@ -114,12 +133,12 @@ enum ap_status ap_owned_settle_copies(const struct ap_owners *owners, struct ap_
     if (!device->count)
         return AP_OK;
     AP_TRY(AP_ALLOC(owners->gate, sizes, 2 * (size_t)device->count, reterr));
-    bool read_open = true; /* unless the weights themselves were read from a checkpoint to the device */
-    uint32_t weights = list_of(owners, device, true, read_open, sizes);
+    bool others_open = true; /* unless the weights themselves were read from a checkpoint to the device, or made there */
+    uint32_t weights = list_of(owners, device, true, others_open, sizes);
     if (weights < LEAST_WEIGHTS)
-        weights = list_of(owners, device, true, read_open = false, sizes);
-    uint32_t open = list_of(owners, device, false, read_open, sizes + device->count);
-    settle(device, sizes, weights, sizes + device->count, open);
+        weights = list_of(owners, device, true, others_open = false, sizes);
+    uint32_t open = list_of(owners, device, false, others_open, sizes + device->count);
+    settle(owners, device, sizes, weights, sizes + device->count, open);
     AP_FREE(owners->gate, sizes, 2 * (size_t)device->count);
     return AP_OK;
 }

@@ -12,6 +12,7 @@
 #define NO_INDEX UINT32_MAX
 #define LEAST_OF_WEIGHTS 4u /* of one line of a constructor: a layer's weight is made once for each layer */
 #define LEAST_LONE_BYTES ((int64_t)1 << 20)
+#define SHARE_LONE 0.1   /* of zeros, by the bytes of weights: those are the norms of layers that are filled later */
 #define SHARE_ALIKE 0.85 /* of one size: more than that may be a cache that an engine reserved */
 
 enum sized_kind { SIZED_REFERENCE, SIZED_OPEN };
@@ -30,6 +31,7 @@ struct settling {
     const struct ap_owned_device *gradients; /* which of the two is asked for them */
     struct sized *sizes;                     /* room for both lists */
     uint32_t count;
+    uint32_t young;                    /* the entry from which on what is made is no older than what ran last */
     bool forward, backward, optimizer; /* work that the history holds */
     bool named;                        /* frames tell some weights */
 };
@@ -81,11 +83,12 @@ static double gradient_bytes(const struct ap_owned_device *of)
     return bytes;
 }
 
-/* What lived all through, and nothing tells what for. Where frames tell weights, what they do not tell is no weight. */
+/* What is old and stays, and nothing tells what for. Where frames tell weights, what they do not tell is no weight. */
 static bool is_open(const struct settling *settling, const struct ap_owned *owned)
 {
-    return owned->evidence == AP_EVIDENCE_BEFORE_KEPT || (!settling->named && owned->evidence == AP_EVIDENCE_NO_FRAME_SAYS &&
-                                                          owned->alloc == AP_NO_ENTRY && owned->end == AP_NO_ENTRY);
+    bool old = owned->alloc == AP_NO_ENTRY || owned->alloc < settling->young;
+    return owned->evidence == AP_EVIDENCE_BEFORE_KEPT ||
+           (!settling->named && owned->evidence == AP_EVIDENCE_NO_FRAME_SAYS && old && owned->end == AP_NO_ENTRY);
 }
 
 /* Sizes of the reference times @times, or over -@times, and those of what is open. */
@@ -203,6 +206,8 @@ static void settle_sets(struct settling *settling)
     bool wants_gradients = settling->backward && !gradients;
     for (int64_t times = 1; times <= 2; times++)
         for (int set = 0; set < MOST_SETS; set++) {
+            if (!wants_gradients && !wanted_states)
+                settling->young = 0; /* what the history made may be activations that are kept */
             list_sizes(settling, BY_WEIGHTS, times);
             if (!fits(settling, 1))
                 break;
@@ -276,12 +281,38 @@ static void settle_inits(struct settling *settling)
     }
 }
 
+/* Layers that are filled from a file are made as zeros, too: of several sizes, where nothing else can be the weights. A
+ * cache or a buffer is of one. */
+static void settle_zeros(struct settling *settling)
+{
+    struct ap_owned *list = settling->device->list;
+    double zeros_bytes = 0, weights_bytes = 0, alike_bytes = 0;
+    struct run run;
+    settling->count = 0;
+    for (uint32_t i = 0; i < settling->device->count; i++) {
+        if (ap_owner_evidence_category((enum ap_owner_evidence)list[i].evidence) == AP_OWNER_PARAMETERS)
+            weights_bytes += (double)list[i].bytes;
+        if (list[i].evidence != AP_EVIDENCE_ZEROS_KEPT)
+            continue;
+        zeros_bytes += (double)list[i].bytes;
+        settling->sizes[settling->count++] = (struct sized){ list[i].bytes, i, SIZED_OPEN };
+    }
+    ap_sort(settling->sizes, settling->count, sizeof(*settling->sizes), by_bytes);
+    for (uint32_t i = 0; i < settling->count; i = run.end) {
+        run = run_at(settling, i, 1);
+        double bytes = (double)settling->sizes[i].bytes * run.open;
+        alike_bytes = bytes > alike_bytes ? bytes : alike_bytes;
+    }
+    bool layers = alike_bytes <= SHARE_ALIKE * zeros_bytes && weights_bytes < SHARE_LONE * zeros_bytes;
+    for (uint32_t i = 0; i < settling->count && layers; i++)
+        list[settling->sizes[i].index].evidence = AP_EVIDENCE_INIT_KEPT;
+}
+
 /* ----------------------------------------------------------------------------------------------------------- history */
 
-/* What the history holds; returns the position behind a backward pass that something else follows, 0 = none. */
-static uint32_t look_at_history(struct settling *settling, const struct ap_replay_device *of)
+uint32_t ap_owned_behind_backward(const struct ap_owners *owners, uint32_t index)
 {
-    const struct ap_owners *owners = settling->owners;
+    const struct ap_replay_device *of = &owners->replay->devices[index];
     uint32_t behind = 0, last = 0;
     for (uint32_t i = 0; i < of->entry_count; i++) {
         enum ap_work work = (enum ap_work)owners->work[of->first_entry + i];
@@ -292,18 +323,29 @@ static uint32_t look_at_history(struct settling *settling, const struct ap_repla
             behind = last;
             last = 0;
         }
+    }
+    return behind;
+}
+
+/* What work the history holds. */
+static void look_at_history(struct settling *settling, const struct ap_replay_device *of)
+{
+    const struct ap_owners *owners = settling->owners;
+    for (uint32_t i = 0; i < of->entry_count; i++) {
+        enum ap_work work = (enum ap_work)owners->work[of->first_entry + i];
+        bool allocates = owners->replay->snapshot->actions.name[of->first_entry + i].id == AP_ACTION_ALLOC;
         settling->forward = settling->forward || (allocates && work == AP_WORK_FORWARD);
         settling->backward = settling->backward || work == AP_WORK_BACKWARD;
         settling->optimizer = settling->optimizer || work == AP_WORK_OPTIMIZER;
     }
-    return behind;
 }
 
 static bool has_open(const struct settling *settling)
 {
     const struct ap_owned_device *device = settling->device;
     for (uint32_t i = 0; i < device->count; i++)
-        if (is_open(settling, &device->list[i]) || device->list[i].evidence == AP_EVIDENCE_INIT_KEPT)
+        if (is_open(settling, &device->list[i]) || device->list[i].evidence == AP_EVIDENCE_INIT_KEPT ||
+            device->list[i].evidence == AP_EVIDENCE_ZEROS_KEPT)
             return true;
     return false;
 }
@@ -321,10 +363,15 @@ enum ap_status ap_owned_settle_sizes(const struct ap_owners *owners, uint32_t in
 {
     struct ap_owned_device beside = { .device = device->device };
     struct settling settling = { .owners = owners, .device = device, .beside = &beside, .gradients = device };
+    const struct ap_replay_device *of = &owners->replay->devices[index];
     settling.named = has_weights(device);
+    settling.young = of->first_entry + of->entry_count - ap_owned_old_entries(of);
+    if (ap_owned_old_entries(of) > of->entry_count)
+        settling.young = of->first_entry;
     if (!has_open(&settling))
         return AP_OK;
-    uint32_t behind = look_at_history(&settling, &owners->replay->devices[index]);
+    look_at_history(&settling, of);
+    uint32_t behind = ap_owned_behind_backward(owners, index);
     if (behind)
         AP_TRY(ap_owned_list_live(owners, index, behind, &beside, reterr));
     size_t room = (size_t)device->count * 2 + beside.count;
@@ -334,6 +381,7 @@ enum ap_status ap_owned_settle_sizes(const struct ap_owners *owners, uint32_t in
             settle_sets(&settling);
         else if (settling.forward && !settling.backward && !settling.optimizer)
             settle_inference(&settling);
+        settle_zeros(&settling);
         settle_inits(&settling);
         AP_FREE(owners->gate, settling.sizes, room);
     }

@@ -131,7 +131,7 @@ enum ap_status ap_periods_prove(const struct ap_owners *owners, uint32_t device,
     bool mixed = (uint64_t)held.mixed * 10 >= (uint64_t)count * MIXED_TENTHS;
     bool working = (uint64_t)held.working * 10 > (uint64_t)count * WORKING_TENTHS;
     if (mixed || working || periods->source != AP_PERIODS_REPETITION) {
-        *ret_proof = mixed ? AP_PERIODS_STEPS : working ? AP_PERIODS_NO_STEPS : AP_PERIODS_UNSURE;
+        *ret_proof = mixed ? AP_PERIODS_TRAINING : working ? AP_PERIODS_NO_STEPS : AP_PERIODS_UNSURE;
         return AP_OK;
     }
     AP_TRY(find_loop(owners, of, periods, &loop, reterr));

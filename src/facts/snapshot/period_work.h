@@ -9,7 +9,8 @@
 enum ap_period_proof {
     AP_PERIODS_NO_STEPS, /* parts of one: nodes of a backward pass, parameters of an optimizer's step, parts of a set-up */
     AP_PERIODS_UNSURE,   /* layers of one call, or calls of a model */
-    AP_PERIODS_STEPS
+    AP_PERIODS_STEPS,
+    AP_PERIODS_TRAINING /* steps, and nine of ten have backward or optimizer work beside other work */
 };
 
 /** Steps: annotations told the periods; or nine of ten hold backward or optimizer work beside other work; or, where hardly

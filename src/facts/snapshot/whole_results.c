@@ -58,6 +58,25 @@ static struct size size_of(const struct ap_avoidable_search *search, uint32_t st
     return (struct size){ bytes, frame ? frame->filename.id : 0, frame ? frame->name.id : 0 };
 }
 
+/* A softmax of the user's own is called by the function that makes what it is of: that one; else as above. */
+static struct size size_of_caller(const struct ap_avoidable_search *search, uint32_t stack, int64_t bytes)
+{
+    const struct ap_snapshot *snapshot = search->owners->replay->snapshot;
+    struct size size = size_of(search, stack, bytes);
+    uint32_t count, at = ap_stack_user_frame(snapshot, stack);
+    const uint32_t *frames = ap_stack_frames(&snapshot->stacks, stack, &count);
+    for (; at < count; at++) {
+        const struct ap_frame *frame = &snapshot->stacks.frames[frames[at]];
+        if (ap_frame_is_library(ap_strpool_text(&snapshot->strings, frame->filename)))
+            continue;
+        size.file = frame->filename.id;
+        size.name = frame->name.id;
+        if (of_name(ap_strpool_text(&snapshot->strings, frame->name)) == RESULT_NONE)
+            break;
+    }
+    return size;
+}
+
 static int by_size(const void *left, const void *right)
 {
     const struct size *a = left, *b = right;
@@ -123,16 +142,20 @@ static enum ap_status find_whole(struct ap_avoidable_search *search, enum result
 {
     const struct ap_owned_device *owned = search->owned;
     struct sizes sizes = { .kind = kind };
-    AP_TRY(AP_ALLOC(search->owners->gate, sizes.list, owned->count, reterr));
-    for (uint32_t i = 0; i < owned->count; i++)
-        if (owned->list[i].bytes >= LEAST_RESULT_BYTES && of_stack(search, owned->list[i].stack) == kind)
-            sizes.list[sizes.count++] = size_of(search, owned->list[i].stack, owned->list[i].bytes);
+    AP_TRY(AP_ALLOC(search->owners->gate, sizes.list, 2 * (size_t)owned->count, reterr));
+    for (uint32_t i = 0; i < owned->count; i++) {
+        uint32_t stack = owned->list[i].stack;
+        if (owned->list[i].bytes < LEAST_RESULT_BYTES || of_stack(search, stack) != kind)
+            continue;
+        sizes.list[sizes.count++] = size_of(search, stack, owned->list[i].bytes);
+        sizes.list[sizes.count++] = size_of_caller(search, stack, owned->list[i].bytes);
+    }
     ap_sort(sizes.list, sizes.count, sizeof(*sizes.list), by_size);
     for (uint32_t i = 0; i < owned->count; i++)
         if (is_whole_owned(search, &sizes, &owned->list[i]))
             ap_avoidable_add(search, to, &owned->list[i]);
     enum ap_status status = to->count ? cut_whole(search, &sizes, reterr) : AP_OK;
-    AP_FREE(search->owners->gate, sizes.list, owned->count);
+    AP_FREE(search->owners->gate, sizes.list, 2 * (size_t)owned->count);
     return status;
 }
 

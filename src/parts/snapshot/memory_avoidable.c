@@ -42,6 +42,7 @@ enum ap_status ap_own_put_avoidable(struct ap_peak_part *own, struct ap_error *r
         [AP_AVOIDABLE_FAILED_STEP] = "failed_step",
         [AP_AVOIDABLE_OLD_STATE] = "old_state",
         [AP_AVOIDABLE_ACTIVATIONS] = "activations",
+        [AP_AVOIDABLE_UNCHECKED] = "unchecked",
         [AP_AVOIDABLE_LOGITS] = "logits",
         [AP_AVOIDABLE_SCORES] = "scores",
         [AP_AVOIDABLE_LARGE] = "large_tensors",

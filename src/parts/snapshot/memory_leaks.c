@@ -99,6 +99,8 @@ static enum ap_status find_growth(const struct ap_snapshot_part *pass, uint32_t 
     enum ap_status status = ap_periods_prove(pass->owners, device, &found.growth.periods, &found.proof, reterr);
     if (status == AP_OK && (found.proof == AP_PERIODS_NO_STEPS || found.growth.periods.source == AP_PERIODS_EQUAL_PARTS))
         status = try_passes(pass, device, &found, reterr);
+    else if (found.proof == AP_PERIODS_TRAINING && found.growth.verdict == AP_GROWTH_FILLING)
+        found.growth.verdict = AP_GROWTH_LEAK; /* their own work shows that they are no layers whose activations pile up */
     if (status == AP_OK && found.growth.verdict == AP_GROWTH_LEAK)
         status = only_sets_up(pass, device, &found.growth, &sets_up, reterr);
     if (status != AP_OK) {
@@ -271,7 +273,7 @@ static void put_spike(struct ap_snapshot_part *pass, struct ap_value *memory, co
     int64_t most_bytes[AP_GROWTH_POINTS], usual_bytes = 0, peak_bytes = 0;
     bool level = growth->verdict == AP_GROWTH_NONE || growth->verdict == AP_GROWTH_LEVELS_OFF;
     /* Where it grows on and on, nothing is usual; what breaks a rhythm is no moment of its periods. */
-    bool known = level && growth->point_count && found->proof == AP_PERIODS_STEPS && !growth->periods.uneven;
+    bool known = level && growth->point_count && found->proof >= AP_PERIODS_STEPS && !growth->periods.uneven;
     for (uint32_t i = 0; i < growth->point_count; i++)
         most_bytes[i] = growth->points[i].most_bytes;
     if (known) {

@@ -2,6 +2,7 @@
  * Who owns the memory that is in use at the peak of each device. */
 #include "early_gradients.h"
 #include "frame_kind.h"
+#include "peak_causes.h"
 #include "peak_part.h"
 #include "sort.h"
 
@@ -249,17 +250,30 @@ static enum ap_status put_device(struct ap_peak_part *own, struct ap_value *list
 
 /* ----------------------------------------------------------------------------------------- the device with most of all */
 
-/* What a checkpoint computes again in the backward pass, and keeps until that has gone through it. */
-static int64_t recomputed(struct ap_peak_part *own)
+/* A part of the peak, in bytes and as a share. */
+static void put_cause(struct ap_peak_part *own, struct ap_value *to, const char *bytes_key, const char *ratio_key,
+                      int64_t bytes)
 {
-    int64_t bytes = 0;
-    for (uint32_t i = 0; own->has_largest && i < own->largest.count; i++) {
-        const struct ap_owned *owned = &own->largest.list[i];
-        if (owned->stack && own->owners->stacks[owned->stack].in_backward &&
-            ap_owner_evidence_category((enum ap_owner_evidence)owned->evidence) == AP_OWNER_ACTIVATIONS)
-            bytes = ap_add_sat(bytes, owned->bytes, &own->pass->overflowed);
-    }
-    return bytes;
+    double total = own->has_largest ? (double)own->largest.total_bytes : 0;
+    ap_put_bytes(own->pass, to, bytes_key, own->has_largest, bytes);
+    ap_add_quotient(own->pass->model, to, ratio_key, (double)bytes, total);
+}
+
+static enum ap_status put_causes(struct ap_peak_part *own, struct ap_value *to, struct ap_error *reterr)
+{
+    struct ap_peak_causes causes = { .buffers_bytes = 0 };
+    if (own->has_largest)
+        AP_TRY(ap_peak_causes_find(own->owners, &own->largest, &causes, reterr));
+    put_cause(own, to, "buffers_bytes", "buffers_ratio", causes.buffers_bytes);
+    put_cause(own, to, "recomputed_bytes", "recomputed_ratio", causes.recomputed_bytes);
+    put_cause(own, to, "gathered_bytes", "gathered_ratio", causes.gathered_bytes);
+    put_cause(own, to, "workspace_bytes", "workspace_ratio", causes.workspace_bytes);
+    put_cause(own, to, "frozen_bytes", "frozen_ratio", causes.frozen_bytes);
+    ap_put_bytes(own->pass, to, "kv_cache_bytes", own->has_largest, causes.cache_bytes);
+    ap_put_bool(own->pass, to, "trained", own->has_largest && own->largest.has_history, own->owners->has_backward);
+    ap_put_count(own->pass, to, "kv_cache_count", own->has_largest, causes.cache_count);
+    ap_put_count(own->pass, to, "kv_cache_made_count", own->has_largest, causes.cache_made_count);
+    return AP_OK;
 }
 
 static void put_ratios(struct ap_peak_part *own, struct ap_value *to)
@@ -283,18 +297,12 @@ static void put_ratios(struct ap_peak_part *own, struct ap_value *to)
     ap_put_bytes(own->pass, to, "gradients_bytes", own->has_largest, sums.category[AP_OWNER_GRADIENTS].bytes);
     ap_put_bytes(own->pass, to, "optimizer_state_bytes", own->has_largest, sums.category[AP_OWNER_OPTIMIZER_STATE].bytes);
     ap_put_bytes(own->pass, to, "activations_bytes", own->has_largest, sums.category[AP_OWNER_ACTIVATIONS].bytes);
-    int64_t buffers_bytes = sums.evidence[AP_EVIDENCE_ZEROS_KEPT].bytes;
-    ap_put_bytes(own->pass, to, "buffers_bytes", own->has_largest, buffers_bytes);
-    ap_add_quotient(model, to, "buffers_ratio", (double)buffers_bytes, total);
     ap_put_bytes(own->pass, to, "copies_of_weights_bytes", own->has_largest, sums.category[AP_OWNER_COPIES].bytes);
     int64_t early_bytes = 0;
     if (own->has_largest)
         early_bytes = ap_early_gradients(own->owners, &own->ranges, &own->largest, &own->pass->overflowed);
     ap_put_bytes(own->pass, to, "gradients_in_forward_bytes", own->has_largest, early_bytes);
     ap_add_quotient(model, to, "gradients_in_forward_ratio", (double)early_bytes, total);
-    int64_t recomputed_bytes = recomputed(own);
-    ap_put_bytes(own->pass, to, "recomputed_bytes", own->has_largest, recomputed_bytes);
-    ap_add_quotient(model, to, "recomputed_ratio", (double)recomputed_bytes, total);
 }
 
 /* Keeps the list of the largest; the first of equal ones. */
@@ -334,8 +342,10 @@ static enum ap_status put_peak(struct ap_peak_part *own, struct ap_error *reterr
     AP_TRY(ap_owned_devices(own->owners, &devices, &count, reterr));
     enum ap_status status = put_devices(own, peak, devices, count, reterr);
     AP_FREE(own->gate, devices, count);
-    if (status == AP_OK)
+    if (status == AP_OK) {
         put_ratios(own, peak);
+        status = put_causes(own, peak, reterr);
+    }
     return status;
 }
 

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+#include "peak_causes.h"
+
+#include "snapshot_state.h"
+
+#include "poison.h"
+
+#define SHARE_TRAINED 0.2 /* of the weights, by the bytes of their gradients; more is training of the whole */
+
+static enum ap_owner_category category_of(const struct ap_owned *owned)
+{
+    return ap_owner_evidence_category((enum ap_owner_evidence)owned->evidence);
+}
+
+static int64_t sum_of(const struct ap_owned_device *device, enum ap_owner_category category)
+{
+    int64_t bytes = 0;
+    bool overflowed = false;
+    for (uint32_t i = 0; i < device->count; i++)
+        if (category_of(&device->list[i]) == category)
+            bytes = ap_add_sat(bytes, device->list[i].bytes, &overflowed);
+    return bytes;
+}
+
+/* ------------------------------------------------------------------------------------------------------- frozen weights */
+
+/* At the peak there may be no gradients yet, so those behind a backward pass are asked. None at all may be of a step that is
+ * taken within the backward pass. */
+static enum ap_status find_frozen(const struct ap_owners *owners, const struct ap_owned_device *owned, int64_t *ret_bytes,
+                                  struct ap_error *reterr)
+{
+    int64_t weights_bytes = sum_of(owned, AP_OWNER_PARAMETERS);
+    uint32_t behind = owned->at_peak && weights_bytes ? ap_owned_behind_backward(owners, (uint32_t)owned->device) : 0;
+    struct ap_owned_device later;
+    bool overflowed = false;
+    *ret_bytes = 0;
+    if (!behind)
+        return AP_OK;
+    AP_TRY(ap_owned_take_at(owners, (uint32_t)owned->device, behind, &later, reterr));
+    int64_t trained_bytes = sum_of(&later, AP_OWNER_GRADIENTS), state_bytes = sum_of(owned, AP_OWNER_OPTIMIZER_STATE);
+    ap_owned_release(owners, &later);
+    if (trained_bytes > 0 && (double)trained_bytes < SHARE_TRAINED * (double)weights_bytes &&
+        (double)state_bytes < 2 * SHARE_TRAINED * (double)weights_bytes)
+        *ret_bytes = ap_subtract_sat(weights_bytes, trained_bytes, &overflowed);
+    return AP_OK;
+}
+
+/* ----------------------------------------------------------------------------------------------------------------- all */
+
+static void add_one(const struct ap_owners *owners, const struct ap_owned *owned, struct ap_peak_causes *to)
+{
+    enum ap_owner_evidence evidence = (enum ap_owner_evidence)owned->evidence;
+    bool overflowed = false;
+    int64_t *sum = NULL;
+    if (evidence == AP_EVIDENCE_ZEROS_KEPT)
+        sum = &to->buffers_bytes;
+    else if (evidence == AP_EVIDENCE_GATHERED)
+        sum = &to->gathered_bytes;
+    else if (evidence == AP_EVIDENCE_WORKSPACE)
+        sum = &to->workspace_bytes;
+    else if (evidence == AP_EVIDENCE_KV_CACHE)
+        sum = &to->cache_bytes;
+    else if (owned->stack && owners->stacks[owned->stack].in_backward && category_of(owned) == AP_OWNER_ACTIVATIONS)
+        sum = &to->recomputed_bytes;
+    if (sum)
+        *sum = ap_add_sat(*sum, owned->bytes, &overflowed);
+    to->cache_count += evidence == AP_EVIDENCE_KV_CACHE;
+}
+
+static uint64_t count_caches(const struct ap_owners *owners, const struct ap_replay_device *of)
+{
+    const struct ap_actions *actions = &owners->replay->snapshot->actions;
+    uint64_t count = 0;
+    for (uint32_t i = of->first_entry; i < of->first_entry + of->entry_count; i++)
+        count += actions->name[i].id == AP_ACTION_ALLOC && owners->stacks[actions->stack[i]].sign == AP_SIGN_KV_CACHE;
+    return count;
+}
+
+enum ap_status ap_peak_causes_find(const struct ap_owners *owners, const struct ap_owned_device *owned,
+                                   struct ap_peak_causes *ret_causes, struct ap_error *reterr)
+{
+    struct ap_peak_causes causes = { .buffers_bytes = 0 };
+    for (uint32_t i = 0; i < owned->count; i++)
+        add_one(owners, &owned->list[i], &causes);
+    if (owned->has_history)
+        causes.cache_made_count = count_caches(owners, &owners->replay->devices[owned->device]);
+    AP_TRY(find_frozen(owners, owned, &causes.frozen_bytes, reterr));
+    *ret_causes = causes;
+    return AP_OK;
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT
+ * peak_causes.h - of what is in use at the peak, the parts that rules ask about. */
+#ifndef AP_PEAK_CAUSES_H
+#define AP_PEAK_CAUSES_H
+
+#include "allocation_owner.h"
+
+struct ap_peak_causes {
+    int64_t buffers_bytes;     /* zeros that a constructor made, where no backward pass runs */
+    int64_t recomputed_bytes;  /* activations that a forward made within the backward pass, as checkpoints do */
+    int64_t gathered_bytes;    /* weights whose shards were gathered */
+    int64_t workspace_bytes;   /* of cuBLAS and cuDNN */
+    int64_t frozen_bytes;      /* weights that get no gradient, where few others do */
+    int64_t cache_bytes;       /* of keys and values */
+    uint64_t cache_count;      /* allocations of that */
+    uint64_t cache_made_count; /* all that the history makes of them */
+};
+
+/** Of a device that ap_owned_take listed. */
+AP_MUST_CHECK enum ap_status ap_peak_causes_find(const struct ap_owners *owners, const struct ap_owned_device *owned,
+                                                 struct ap_peak_causes *ret_causes, struct ap_error *reterr);
+
+#endif

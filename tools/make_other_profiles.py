@@ -72,9 +72,9 @@ class Session:
         dur = max(1, round(us * slow * self.random.uniform(0.98, 1.02)))
         if self.fences:
             self.add("Node", name + "_fence_before", self.clock, 1, {"op_name": op})
+        shapes = shape if shape and isinstance(shape[0], list) else [shape]
         args = {"op_name": op, "provider": provider + "ExecutionProvider", "node_index": str(len(name)),
-                "input_type_shape": [{"float": dims} for dims in (shape if shape and isinstance(shape[0], list) else [shape])],
-                "output_size": "4096"}
+                "input_type_shape": [{"float": dims} for dims in shapes], "output_size": "4096"}
         if provider == "CPU":
             args["thread_scheduling_stats"] = self.pool(dur, helped) if len(self.cores) > 1 else ""
         self.add("Node", name + "_kernel_time", self.clock, dur, args)
@@ -205,9 +205,9 @@ def activations(is_squeezed, rows):
     """Blocks of a convolution with a SiLU, or with a gate for each channel, and of a product with its bias."""
     gate, nodes = [1, 64, 1, 1] if is_squeezed else IMAGE, []
     for i in range(3):
-        nodes += [(f"/b{i}/Conv", "Conv", "CPU", 900, [IMAGE, [64, 64, 3, 3]]), (f"/b{i}/Sigmoid", "Sigmoid", "CPU", 60, gate),
-                  (f"/b{i}/Mul", "Mul", "CPU", 40, [IMAGE, gate]), (f"/b{i}/MatMul", "MatMul", "CPU", 500, [rows, [64, 64]]),
-                  (f"/b{i}/Add", "Add", "CPU", 30, [[64], rows])]
+        nodes += [(f"/b{i}/Conv", "Conv", "CPU", 900, [IMAGE, [64, 64, 3, 3]]),
+                  (f"/b{i}/Sigmoid", "Sigmoid", "CPU", 60, gate), (f"/b{i}/Mul", "Mul", "CPU", 40, [IMAGE, gate]),
+                  (f"/b{i}/MatMul", "MatMul", "CPU", 500, [rows, [64, 64]]), (f"/b{i}/Add", "Add", "CPU", 30, [[64], rows])]
     return nodes + [("Identity_0", "Identity", "CPU", 3, [64])]
 
 

@@ -359,6 +359,7 @@ static void judge(const struct ap_onnx *onnx, const struct runs *runs, const str
     ret_verdict->verdict = bound_of(onnx, runs, sums, outside);
     ret_verdict->confidence = few ? "low" : "medium";
     unsigned long long nodes = onnx->by_node.map.count;
+    const char *plural = onnx->by_operator.map.count == 1 ? "" : "s";
     char others[100] = "", rest[160], sessions[80] = "";
     if (onnx->session_count > 1)
         (void)snprintf(sessions, sizeof(sessions), "%zu sessions of %u graph%s, ", onnx->session_count, onnx->graphs.count,
@@ -367,11 +368,12 @@ static void judge(const struct ap_onnx *onnx, const struct runs *runs, const str
         (void)snprintf(others, sizeof(others), ", the median of the others %.3f ms", (double)typical_ns / 1e6);
     if (onnx->is_untimed)
         (void)snprintf(rest, sizeof(rest),
-                       "kernels of the device were not recorded: %llu nodes of %u operators are launched", nodes,
-                       onnx->by_operator.map.count);
+                       "kernels of the device were not recorded: %llu nodes of %u operator%s are launched", nodes,
+                       onnx->by_operator.map.count, plural);
     else
-        (void)snprintf(rest, sizeof(rest), "in %.1f %% of their time no node%s ran, the rest is %llu nodes of %u operators",
-                       outside * 100, onnx->kernels.map.count ? " and no kernel" : "", nodes, onnx->by_operator.map.count);
+        (void)snprintf(rest, sizeof(rest), "in %.1f %% of their time no node%s ran, the rest is %llu nodes of %u operator%s",
+                       outside * 100, onnx->kernels.map.count ? " and no kernel" : "", nodes, onnx->by_operator.map.count,
+                       plural);
     char first[60] = "";
     if (runs->is_of_one_graph)
         (void)snprintf(first, sizeof(first), ", the first %s%.3f ms", onnx->session_count > 1 ? "ones typically " : "",

@@ -45,6 +45,7 @@ PLANTED = {
     "log-shapes": (["log_shapes.log"], "log-recompiles-shape"),
     "log-values": (["log_values.log"], "log-recompiles-value"),
     "log-called": (["log_called.txt"], "log-break-call"),
+    "log-tensor-texts": (["log_tensor_texts.txt"], "log-break-scalar-read"),
     "log-excluded": (["log_excluded.txt"], None),
     "log-healthy": (["log_healthy.log"], None),
 }
@@ -325,6 +326,10 @@ STAT = ("Attempted to call function marked as skipped",
         "_warnings.warn) or a third-party C/C++ Python extension (perhaps created with pybind).")
 EXCLUDED = ("Skip calling `torch.compiler.disable()`d function",
             "Skip calling function `<function log_loss at 0x7f00>` since it was wrapped with `torch.compiler.disable`")
+TEXT = ("repr() on tensor", "Tensor repr requires actual runtime values which are not available during tracing.")
+EQUAL = ("Data dependent operator",
+         "Operator `aten.equal.default` has a non-Tensor output whose value is dependent on the data of Tensor inputs.")
+COPY = ("Attempted to copy.deepcopy a tensor", "Dynamo does not support copy.deepcopy() on tensors.")
 
 
 def log_breaks(breaks):
@@ -378,6 +383,7 @@ def log_files():
     values = [f"step_number == {n}" for n in range(4)]
     return {"log_text.txt": log_text(), "log_shapes.log": log_structured(shapes, failed=True),
             "log_called.txt": "\n".join(log_breaks([(12, STAT)] * 3)) + "\n",
+            "log_tensor_texts.txt": "\n".join(log_breaks([(12, TEXT)] * 3 + [(14, EQUAL), (15, COPY)])) + "\n",
             "log_excluded.txt": "\n".join(log_breaks([(12, EXCLUDED)] * 2)) + "\n",
             "log_values.log": log_structured(values), "log_healthy.log": log_structured([])}
 

@@ -104,6 +104,22 @@ def check_recorded(tap, program, folder):
     tap.same(program.json(both[0])["trace"]["path"], str(both[0]), "details are read where they are alone")
 
 
+def check_xla_folder(tap, program, folder):
+    """What JAX writes with create_perfetto_trace=True is one run, and the folder's name is a time of day."""
+    where = folder / "2026_11_27_15_09_07"
+    where.mkdir()
+    rows = (ROOT / "fixtures" / "jax" / "loop-over-time.json.gz").read_bytes()
+    for name in ("vm.trace.json.gz", "perfetto_trace.json.gz"):
+        (where / name).write_bytes(rows)
+    (where / "vm.xplane.pb").write_bytes(b"\x0a\xe5\x19\x12\x0e/host:metadata\x22\xad\x0e")
+    tap.same(program.json(where)["trace"]["path"], str(where / "vm.trace.json.gz"), "of a run of JAX the trace is read")
+    (where / "vm.trace.json.gz").unlink()
+    tap.same(program.json(where)["trace"]["path"], str(where / "perfetto_trace.json.gz"), "its copy is where it is alone")
+    (where / "perfetto_trace.json.gz").unlink()
+    done = program.run(where)
+    tap.ok(done.returncode and b"of the first: this is planes of XLA" in done.stderr, "planes alone are named", str(done))
+
+
 def check_runs(tap, program, folder):
     """Recorded runs: who is late is told, from traces and from summaries alike, whatever the order."""
     run = ROOT / "fixtures" / "cluster" / "late-loader"
@@ -522,7 +538,7 @@ def check_longer(tap, program, folder, longer, wanted):
 def main():
     tap, program = Tap(), Program(program_of(__doc__))
     for check in (check_files, check_rest, check_pickles, check_ranks, check_one, check_recorded, check_runs, check_merged,
-                  check_hang_with_traces, check_dumps_by_many, check_step, check_one_way, check_range,
+                  check_xla_folder, check_hang_with_traces, check_dumps_by_many, check_step, check_one_way, check_range,
                   check_sizes_alone, check_waiting, check_apart, check_lost, check_own_time, check_busy_cores, check_copies,
                   check_host_groups, check_chain, check_transfers, check_chance, check_uneven, check_slow):
         with tempfile.TemporaryDirectory() as folder:

@@ -72,11 +72,31 @@ def test_ways(tap, program, folder):
            "a log beside the trace of the run")
     rules = {f["rule_id"] for f in report["findings"]} if report else set()
     tap.ok("log-break-scalar-read" in rules, "and what it tells is among the findings")
-    done, _ = run(program, folder, OTHERS / "onnx_device.json", OTHERS / "onnx_fallback.json")
-    tap.ok(done.returncode != 0 and "second" in done.stderr, "two sessions are two reports")
     done = subprocess.run([program, str(OTHERS / "trt_healthy_profile.json"), "--table", "tensorrt.layers.rows",
                            "--sort", "mean_us:desc"], capture_output=True, text=True, timeout=60, check=False)
     tap.ok(done.returncode == 0 and "MaxPool_2" in done.stdout, "a table of the profile")
+
+
+def test_sessions(tap, program, folder):
+    names = ["onnx_pool.json", "onnx_one_thread.json", "onnx_layouts.json"]
+    _, report = run(program, folder, *[OTHERS / name for name in names])
+    alone = [run(program, folder, OTHERS / name)[1]["onnxruntime"] for name in sorted(names)]
+    told = report["onnxruntime"]
+    tap.same([(Path(row["path"]).name, row["graph"], row["runs"]) for row in told["sessions"]],
+             [("onnx_layouts.json", 1, 5), ("onnx_one_thread.json", 2, 12), ("onnx_pool.json", 2, 6)],
+             "each session is told, and which of them run the same nodes")
+    tap.same([(row["median_us"], row["node_us"]) for row in told["sessions"]],
+             [(one["runs"]["warm"]["p50_us"], one["nodes"]["total_us"]) for one in alone], "with times as alone")
+    outside_us = sum(one["runs"]["outside_us"] for one in alone)
+    node_us = sum(one["nodes"]["total_us"] for one in alone)
+    tap.same((told["runs"]["count"], told["runs"]["outside_us"], told["nodes"]["total_us"]), (23, outside_us, node_us),
+             "sums are of all of them")
+    tap.same((told["runs"]["warm"]["p50_us"], told["runs"]["first_us"]), (None, None),
+             "graphs that differ have no common median")
+    _, report = run(program, folder, *[OTHERS / name for name in names[:2]])
+    told = report["onnxruntime"]
+    tap.same((told["graphs"], told["runs"]["warm"]["count"], report["profile"]["sentence"].split(", the")[0]),
+             (1, 16, "2 sessions of 1 graph, 18 runs"), "runs of one graph are one population")
 
 
 def test_pictures(tap, program, folder):
@@ -121,7 +141,7 @@ def main():
     program = program_of(__doc__)
     tap = Tap()
     with tempfile.TemporaryDirectory() as folder:
-        for test in (test_causes, test_ways, test_pictures, test_named, test_large):
+        for test in (test_causes, test_ways, test_sessions, test_pictures, test_named, test_large):
             test(tap, program, folder)
     return tap.done()
 

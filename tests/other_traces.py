@@ -84,6 +84,17 @@ def check_xla_host(tap, program):
              "calls are known by their work, and the profiler by its words")
 
 
+def check_xla_pool(tap, program):
+    """A thread of the pool that has work says so around it: that is no operator, however often it comes."""
+    events = make_xla.named(701, "/host:CPU") + make_xla.named(701, "tf_Eigen/1", 9)
+    for task in range(200):
+        events.append({"ph": "X", "pid": 701, "tid": 9, "name": "ThreadpoolListener::Region", "ts": task * 100, "dur": 90})
+    events.append({"ph": "X", "pid": 701, "tid": 9, "name": "_MklMatMul", "ts": 10, "dur": 80})
+    _, report, said = program.report(written(program, "pool.json", {"displayTimeUnit": "ns", "traceEvents": events}))
+    tap.same(report and [row["name"] for row in report["cpu"]["operators_by_self"]], ["_MklMatMul"],
+             f"stretches of a pool are no operators {said}")
+
+
 def check_xla_rules(tap, program):
     """What JAX does to a device that waits, by what its runtime writes on the host."""
     slow = [("pure_callback.1", "host-callbacks"), ("np.asarray(jax.Array)", "array-reads"),
@@ -453,6 +464,7 @@ def main():
         program = Program(path, folder)
         check_xla_gpu(tap, program)
         check_xla_host(tap, program)
+        check_xla_pool(tap, program)
         check_xla_rules(tap, program)
         check_jax(tap, program)
         check_xla_tpu(tap, program)

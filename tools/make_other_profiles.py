@@ -25,7 +25,10 @@ PLANTED = {
     "onnx-pool": (["onnx_pool.json"], None),
     "onnx-unfused": (["onnx_unfused.json"], "onnx-unfused"),
     "onnx-fused": (["onnx_fused.json"], None),
-    "onnx-bare-activations": (["onnx_bare_activations.json"], "onnx-unfused"),
+    "onnx-bare-activations": (["onnx_bare_activations.json"], "onnx-unoptimized"),
+    "onnx-unoptimized": (["onnx_unoptimized.json"], "onnx-unoptimized"),
+    "onnx-gates": (["onnx_gates.json"], None),
+    "onnx-a-session-each": ([f"onnx_request_{i}.json" for i in range(3)], "onnx-session-per-run"),
     "onnx-layouts": (["onnx_layouts.json"], None),
     "onnx-quantized-in-name": (["onnx_quantized_in_name.json"], "onnx-quantized-in-name"),
     "onnx-quantized": (["onnx_quantized.json"], None),
@@ -42,6 +45,7 @@ PLANTED = {
     "log-shapes": (["log_shapes.log"], "log-recompiles-shape"),
     "log-values": (["log_values.log"], "log-recompiles-value"),
     "log-called": (["log_called.txt"], "log-break-call"),
+    "log-tensor-texts": (["log_tensor_texts.txt"], "log-break-scalar-read"),
     "log-excluded": (["log_excluded.txt"], None),
     "log-healthy": (["log_healthy.log"], None),
 }
@@ -69,8 +73,9 @@ class Session:
         dur = max(1, round(us * slow * self.random.uniform(0.98, 1.02)))
         if self.fences:
             self.add("Node", name + "_fence_before", self.clock, 1, {"op_name": op})
+        shapes = shape if shape and isinstance(shape[0], list) else [shape]
         args = {"op_name": op, "provider": provider + "ExecutionProvider", "node_index": str(len(name)),
-                "input_type_shape": [{"float": shape}], "output_size": "4096"}
+                "input_type_shape": [{"float": dims} for dims in shapes], "output_size": "4096"}
         if provider == "CPU":
             args["thread_scheduling_stats"] = self.pool(dur, helped) if len(self.cores) > 1 else ""
         self.add("Node", name + "_kernel_time", self.clock, dur, args)
@@ -197,6 +202,16 @@ def half_on_processor():
     return nodes
 
 
+def activations(is_squeezed, rows):
+    """Blocks of a convolution with a SiLU, or with a gate for each channel, and of a product with its bias."""
+    gate, nodes = [1, 64, 1, 1] if is_squeezed else IMAGE, []
+    for i in range(3):
+        nodes += [(f"/b{i}/Conv", "Conv", "CPU", 900, [IMAGE, [64, 64, 3, 3]]),
+                  (f"/b{i}/Sigmoid", "Sigmoid", "CPU", 60, gate), (f"/b{i}/Mul", "Mul", "CPU", 40, [IMAGE, gate]),
+                  (f"/b{i}/MatMul", "MatMul", "CPU", 500, [rows, [64, 64]]), (f"/b{i}/Add", "Add", "CPU", 30, [[64], rows])]
+    return nodes + [("Identity_0", "Identity", "CPU", 3, [64])]
+
+
 def processor_files():
     """What a session on the processor shows of its threads, of its graph and of its types."""
     convolutions = [(f"/conv{i}", "Conv", "CPU", 900, IMAGE) for i in range(8)]
@@ -210,6 +225,9 @@ def processor_files():
             "onnx_shared_cores.json": onnx(13, convolutions, runs=16, cores=(0, 1, 0, 1, 0, 1)),
             "onnx_unfused.json": onnx(14, block(NORM, GELU), runs=5),
             "onnx_fused.json": onnx(15, block(("LayerNormalization",), ("Gelu",)), runs=5),
+            "onnx_unoptimized.json": onnx(24, activations(False, [128, 64]), runs=5),
+            "onnx_gates.json": onnx(25, activations(True, [1, 128, 64]), runs=5),
+            **{f"onnx_request_{i}.json": onnx(26 + i, [("/conv", "Conv", "CPU", 300, IMAGE)], runs=1) for i in range(3)},
             "onnx_bare_activations.json": onnx(22, bare, runs=5), "onnx_layouts.json": onnx(23, layouts, runs=5),
             "onnx_quantized_in_name.json": onnx(16, quantized("MatMul", 600, 1)),
             "onnx_quantized.json": onnx(17, quantized("QLinearMatMul", 150, 8)),
@@ -308,6 +326,10 @@ STAT = ("Attempted to call function marked as skipped",
         "_warnings.warn) or a third-party C/C++ Python extension (perhaps created with pybind).")
 EXCLUDED = ("Skip calling `torch.compiler.disable()`d function",
             "Skip calling function `<function log_loss at 0x7f00>` since it was wrapped with `torch.compiler.disable`")
+TEXT = ("repr() on tensor", "Tensor repr requires actual runtime values which are not available during tracing.")
+EQUAL = ("Data dependent operator",
+         "Operator `aten.equal.default` has a non-Tensor output whose value is dependent on the data of Tensor inputs.")
+COPY = ("Attempted to copy.deepcopy a tensor", "Dynamo does not support copy.deepcopy() on tensors.")
 
 
 def log_breaks(breaks):
@@ -361,6 +383,7 @@ def log_files():
     values = [f"step_number == {n}" for n in range(4)]
     return {"log_text.txt": log_text(), "log_shapes.log": log_structured(shapes, failed=True),
             "log_called.txt": "\n".join(log_breaks([(12, STAT)] * 3)) + "\n",
+            "log_tensor_texts.txt": "\n".join(log_breaks([(12, TEXT)] * 3 + [(14, EQUAL), (15, COPY)])) + "\n",
             "log_excluded.txt": "\n".join(log_breaks([(12, EXCLUDED)] * 2)) + "\n",
             "log_values.log": log_structured(values), "log_healthy.log": log_structured([])}
 

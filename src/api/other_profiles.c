@@ -32,7 +32,8 @@ static enum ap_status read_file(const struct reading *reading, const struct ap_r
                                         .accepts_logs = true };
     struct ap_other_input other = { .format = file->head.format,
                                     .limits = { .skipped_depth = request->max_depth },
-                                    .salvage = request->salvage };
+                                    .salvage = request->salvage,
+                                    .path = file->path };
     struct ap_input *input;
     *reading->path = file->path;
     if (request->progress)

@@ -105,16 +105,23 @@ bool ap_run_request_has_profiles(const struct ap_run_files *files)
            counts[AP_FILE_snapshot] <= 1;
 }
 
-/* Where pickles are all that a folder has, what to do about them is the answer. */
-static enum ap_status refuse_all(const struct ap_run_files *files, struct ap_error *reterr)
+/* Why the first file is not read that is told by name: where nothing else is there, that is the answer. */
+static const char *first_reason(const struct ap_run_files *files)
 {
     for (size_t i = 0; i < files->count; i++) {
         const char *why = files->files[i].why_not;
-        struct ap_text text = ap_text_of(why ? why : "");
-        if (!ap_text_starts_with(text, "this is a") || !ap_text_contains(text, AP_TEXT("pickle is never loaded")))
-            continue;
+        if (why && ap_text_starts_with(ap_text_of(why), "this is "))
+            return why;
+    }
+    return NULL;
+}
+
+static enum ap_status refuse_all(const struct ap_run_files *files, struct ap_error *reterr)
+{
+    const char *why = first_reason(files);
+    if (why) {
         enum ap_status status =
-            ap_fail(reterr, AP_ERROR_INPUT, "none of the %zu files can be read; the first pickle: %s", files->count, why);
+            ap_fail(reterr, AP_ERROR_INPUT, "none of the %zu files can be read; of the first: %s", files->count, why);
         reterr->has_lines = true; /* the reason is the library's own text, and quotes nothing */
         return status;
     }

@@ -213,6 +213,30 @@ static bool is_protobuf_packets(const struct ap_container_head *head)
     return tag >> 3 >= 1 && tag >> 3 < 1 << 15 && (wire_type <= 2 || wire_type == 5);
 }
 
+/* XLA's planes are named by what they are of, in the first bytes of the first one. */
+static bool is_xplane(const struct ap_container_head *head)
+{
+    return is_protobuf_packets(head) && (holds(head, 64, "/host:") || holds(head, 64, "/device:"));
+}
+
+/* `repeated ValueType sample_type = 1`, a type and a unit, each of one byte (google/pprof:proto/profile.proto). */
+static bool is_pprof(const struct ap_container_head *head)
+{
+    return byte_at(head, 1) == 4 && byte_at(head, 2) == 0x08 && byte_at(head, 4) == 0x10 && byte_at(head, 6) == '\n';
+}
+
+/* ir_version, then producer_name or graph: onnx/onnx:onnx/onnx.proto. */
+static bool is_onnx_model(const struct ap_container_head *head)
+{
+    return byte_at(head, 1) < 32 && (byte_at(head, 2) == 0x12 || byte_at(head, 2) == 0x3a);
+}
+
+/* Its header stands in the first block, which LZ4 keeps as it is. */
+static bool is_memray(const struct ap_container_head *head)
+{
+    return holds(head, 64, "memray");
+}
+
 /* TensorBoard's event files: a record of which the length (8 bytes), its checksum (4) and then, after the time stamp of
  * field 1, the version as field 3 come first. */
 static bool is_tensorboard(const struct ap_container_head *head)
@@ -234,6 +258,11 @@ static bool has_text_at_start(const struct ap_container_head *head, const char *
 static bool is_html(const struct ap_container_head *head)
 {
     return has_text_at_start(head, "<!doctype html") || has_text_at_start(head, "<html");
+}
+
+static bool is_svg(const struct ap_container_head *head)
+{
+    return has_text_at_start(head, "<") && holds(head, 512, "<svg");
 }
 
 static bool is_xml(const struct ap_container_head *head)
@@ -289,7 +318,47 @@ static bool is_profile_statistics(const struct ap_container_head *head)
     return head->bytes > 2 && (head->data[1] & 0x7f) == ')' && head->data[2] == 3;
 }
 
+/* What `perf script` prints: a sample, and below it its stack. */
+static bool is_perf_script(const struct ap_container_head *head)
+{
+    const uint8_t *line_end = memchr(head->data, '\n', head->bytes);
+    size_t at = line_end ? (size_t)(line_end - head->data) : 0, end = at;
+    while (at > 0 && head->data[at - 1] == ' ')
+        at--;
+    return at > 1 && head->data[at - 1] == ':' && byte_at(head, end + 1) == '\t' && !has_control_bytes(head, end);
+}
+
+/* "main;run;step 12": a stack and how often it was seen. */
+static bool is_folded_stacks(const struct ap_container_head *head)
+{
+    const uint8_t *line_end = memchr(head->data, '\n', head->bytes);
+    size_t end = line_end ? (size_t)(line_end - head->data) : 0, at = end;
+    while (at > 0 && is_digit(head->data[at - 1]))
+        at--;
+    return at < end && at > 1 && head->data[at - 1] == ' ' && memchr(head->data, ';', at) && !has_control_bytes(head, end);
+}
+
+/* What print(prof.key_averages().table()) shows. */
+static bool is_averages_table(const struct ap_container_head *head)
+{
+    return holds(head, head->bytes, "Self CPU") && holds(head, head->bytes, "---  -");
+}
+
+static bool is_callgrind(const struct ap_container_head *head)
+{
+    return has_text_at_start(head, "# callgrind format") || holds(head, 64, "\ncreator:");
+}
+
 #define SAMPLED "give what `py-spy record -f speedscope` writes, or a trace of VizTracer"
+#define SUMS "it holds sums by function, and no times of day; " SAMPLED
+#define CONVERT_XPLANE                                                                                       \
+    "give the .trace.json.gz that JAX writes beside it; where there is none, xprof (from PyPI) makes one:\n" \
+    "    from xprof.convert import raw_to_tool_data as to\n"                                                 \
+    "    open(\"trace.json\", \"w\").write(to.xspace_to_tool_data([\"FILE\"], \"trace_viewer\", {})[0])"
+#define RECORD_MEMORY                                                                                                 \
+    "they are those of the host, and are not read; give a trace recorded with profile_memory=True, or a CUDA memory " \
+    "snapshot as JSON"
+#define PROFILE_ENGINE "it is run, not read; give what exportTimes, exportProfile and exportLayerInfo of trtexec write"
 
 /* How each is refused; the first that fits wins. Only what cannot begin a JSON text may stand here. */
 static const char pickle_advice[] = "pickle";
@@ -323,7 +392,15 @@ static const struct ap_container containers[] = {
     { "an Nsight Systems report (.nsys-rep)", MAGIC("NVIDIA Tegra Profiler Report"), NULL,
       "export it: nsys export -t sqlite -o run.sqlite FILE, and give run.sqlite" },
     { "a TensorBoard event file", PROBE_ONLY, is_tensorboard, NULL },
-    { "a protobuf trace (Perfetto's own format, or XPlane)", MAGIC("\n"), is_protobuf_packets, NULL },
+    { "a profile in pprof's form (JAX's device memory, Go)", MAGIC("\n"), is_pprof,
+      "it holds sums by stack, and no times of day; give the .trace.json.gz that jax.profiler.trace() writes" },
+    { "planes of XLA's profiler (.xplane.pb of JAX or TensorFlow)", MAGIC("\n"), is_xplane, CONVERT_XPLANE },
+    { "a protobuf trace, as it seems Perfetto's own form", MAGIC("\n"), is_protobuf_packets,
+      "convert it with Perfetto's tool: traceconv json FILE trace.json" },
+    { "an ONNX model", MAGIC("\x08"), is_onnx_model,
+      "it is run, not read; set enable_profiling of its SessionOptions, and give the file that end_profiling() names" },
+    { "an engine of TensorRT", MAGIC("ftrt"), NULL, PROFILE_ENGINE },
+    { "an engine of TensorRT", MAGIC("ptrt"), NULL, PROFILE_ENGINE },
     { "gzip", MAGIC("\x1f\x8b"), NULL, "unpack it once: gzip -dc FILE | analyze_profile -" },
     { "bzip2", MAGIC("BZh"), NULL, PIPE("bzip2 -dc") },
     { "xz",
@@ -331,12 +408,19 @@ static const struct ap_container containers[] = {
             "7zXZ"),
       NULL, PIPE("xz -dc") },
     { "zstd", MAGIC("\x28\xb5\x2f\xfd"), NULL, PIPE("zstd -dc") },
+    { "allocations that memray recorded", MAGIC("\x04\x22\x4d\x18"), is_memray, RECORD_MEMORY },
+    { "allocations that memray recorded", MAGIC("memray"), NULL, RECORD_MEMORY },
     { "lz4", MAGIC("\x04\x22\x4d\x18"), NULL, PIPE("lz4 -dc") },
     { "compress (.Z)", MAGIC("\x1f\x9d"), NULL, PIPE("gzip -dc") },
     { "a 7z archive", MAGIC("7z\xbc\xaf\x27\x1c"), NULL, "unpack it first: 7z x FILE" },
     { "samples of Linux perf (perf.data)", MAGIC("PERFILE2"), NULL, SAMPLED },
-    { "statistics of cProfile", MAGIC("\xfb"), is_profile_statistics,
-      "they hold sums by function, and no times of day; " SAMPLED },
+    { "statistics of cProfile", MAGIC("\xfb"), is_profile_statistics, SUMS },
+    { "samples of austin", MAGIC("AUS"), NULL, "convert it: austin2speedscope FILE FILE.json" },
+    { "samples of austin", MAGIC("# austin:"), NULL, "convert it: austin2speedscope FILE FILE.json" },
+    { "samples of Linux perf (perf script)", PROBE_ONLY, is_perf_script, SAMPLED },
+    { "a callgrind profile", PROBE_ONLY, is_callgrind, SUMS },
+    { "a table of PyTorch's profiler (key_averages)", PROBE_ONLY, is_averages_table,
+      "it holds sums by name; give the trace of the same run: " EXPORT_TRACE },
     { "HDF5", MAGIC("\x89HDF\r\n\x1a\n"), NULL, NULL },
     { "Parquet", MAGIC("PAR1"), NULL, NULL },
     { "a program or library (ELF)",
@@ -360,7 +444,9 @@ static const struct ap_container containers[] = {
       "it holds no times of kernels; record a few iterations as a trace: TLLM_PROFILE_START_STOP=A-B with nsys profile -c "
       "cudaProfilerApi, and nsys export -t sqlite, or TLLM_TORCH_PROFILE_TRACE=FILE.json with its PyTorch backend" },
     { "a text log", MAGIC("["), is_bracketed_log, NULL },
-    { "XML or SVG", PROBE_ONLY, is_xml, NULL },
+    { "a picture (SVG), such as a flame graph", PROBE_ONLY, is_svg, "a picture has no times to read; " SAMPLED },
+    { "XML", PROBE_ONLY, is_xml, NULL },
+    { "folded stacks (py-spy -f raw, austin, export_stacks)", PROBE_ONLY, is_folded_stacks, SUMS },
     { "a Git LFS pointer and not the file itself", MAGIC("version https://git-lfs"), NULL, "fetch it: git lfs pull" },
 };
 

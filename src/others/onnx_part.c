@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * onnx_part.c - the key "onnxruntime". */
 #include <stdio.h>
+#include <string.h>
 
 #include "onnx_profile.h"
 #include "sort.h"
@@ -26,28 +27,54 @@ static void add_name(const struct ap_onnx *onnx, struct ap_model *model, struct 
 struct runs {
     struct ap_time_spread warm;
     int64_t first_ns, span_ns, total_ns, outside_ns, judged_ns; /* judged: those that outside_ns is of */
+    bool is_of_one_graph;
 };
 
-/* The first run takes memory, chooses kernels and copies weights; alone, it is all that there is. */
+static void add_run(struct ap_onnx *onnx, const struct ap_onnx_run *run, struct runs *runs)
+{
+    runs->total_ns = ap_add_sat(runs->total_ns, run->dur_ns, &onnx->overflowed);
+    if (run->is_first && onnx->run_count > onnx->session_count)
+        return;
+    runs->judged_ns = ap_add_sat(runs->judged_ns, run->dur_ns, &onnx->overflowed);
+    runs->outside_ns = ap_add_sat(runs->outside_ns, run->outside_ns > 0 ? run->outside_ns : 0, &onnx->overflowed);
+}
+
+/* From the start of the first to the end of the last run of each session. */
+static int64_t span_of(const struct ap_onnx *onnx)
+{
+    int64_t span_ns = 0, start_ns = 0, end_ns = 0;
+    for (size_t i = 0; i < onnx->run_count; i++) {
+        const struct ap_onnx_run *run = &onnx->runs[i];
+        if (run->is_first) {
+            span_ns += end_ns - start_ns;
+            start_ns = end_ns = run->start_ns;
+        }
+        end_ns = run->start_ns + run->dur_ns > end_ns ? run->start_ns + run->dur_ns : end_ns;
+    }
+    return span_ns + end_ns - start_ns;
+}
+
+/* The first run of a session takes memory, chooses kernels and copies weights; alone, it is all that there is. How long
+ * runs of different graphs take is no one figure. */
 static enum ap_status judge_runs(struct ap_onnx *onnx, struct runs *runs, struct ap_error *reterr)
 {
-    int64_t *durations_ns, end_ns = 0;
+    int64_t *durations_ns;
+    size_t first_count = 0, warm_count = 0;
+    runs->is_of_one_graph = onnx->graphs.count == 1;
     if (!onnx->run_count)
         return AP_OK;
     AP_TRY(AP_ALLOC(onnx->gate, durations_ns, onnx->run_count, reterr));
-    runs->first_ns = onnx->runs[0].dur_ns;
     for (size_t i = 0; i < onnx->run_count; i++) {
-        const struct ap_onnx_run *run = &onnx->runs[i];
-        durations_ns[i] = run->dur_ns;
-        end_ns = run->start_ns + run->dur_ns > end_ns ? run->start_ns + run->dur_ns : end_ns;
-        runs->total_ns = ap_add_sat(runs->total_ns, run->dur_ns, &onnx->overflowed);
-        if (i == 0 && onnx->run_count > 1)
-            continue;
-        runs->judged_ns = ap_add_sat(runs->judged_ns, run->dur_ns, &onnx->overflowed);
-        runs->outside_ns = ap_add_sat(runs->outside_ns, run->outside_ns > 0 ? run->outside_ns : 0, &onnx->overflowed);
+        add_run(onnx, &onnx->runs[i], runs);
+        first_count += onnx->runs[i].is_first;
     }
-    runs->span_ns = end_ns - onnx->runs[0].start_ns;
-    runs->warm = ap_time_spread_of(durations_ns + 1, onnx->run_count - 1);
+    for (size_t i = 0, firsts = 0; i < onnx->run_count; i++)
+        durations_ns[onnx->runs[i].is_first ? firsts++ : first_count + warm_count++] = onnx->runs[i].dur_ns;
+    runs->span_ns = span_of(onnx);
+    if (runs->is_of_one_graph) {
+        runs->first_ns = ap_time_spread_of(durations_ns, first_count).p50_ns;
+        runs->warm = ap_time_spread_of(durations_ns + first_count, warm_count);
+    }
     AP_FREE(onnx->gate, durations_ns, onnx->run_count);
     return AP_OK;
 }
@@ -59,7 +86,8 @@ static void add_runs(const struct ap_onnx *onnx, const struct runs *runs, struct
     int64_t excess_ns = runs->first_ns - runs->warm.p50_ns;
     ap_add_count(model, to, "count", (int64_t)onnx->run_count);
     ap_add_known_time(model, to, "total_us", any, runs->total_ns);
-    ap_add_known_time(model, to, "first_us", any, runs->first_ns);
+    ap_add_number_per(model, to, "per_session", (double)onnx->run_count, (double)onnx->session_count);
+    ap_add_known_time(model, to, "first_us", any && runs->is_of_one_graph, runs->first_ns);
     ap_add_known_time(model, to, "first_excess_us", warm, excess_ns > 0 ? excess_ns : 0);
     ap_add_known_number(model, to, "first_times", warm && runs->warm.p50_ns > 0,
                         (double)runs->first_ns / (double)(runs->warm.p50_ns > 0 ? runs->warm.p50_ns : 1));
@@ -90,6 +118,8 @@ static void add_group(const struct ap_onnx *onnx, const struct ap_onnx_group *gr
     int64_t whole_ns = rows == ROWS_kernels ? onnx->kernel_ns : onnx->node_ns;
     if (rows == ROWS_nodes || rows == ROWS_kernels)
         add_name(onnx, model, row, "name", group->name);
+    if (rows == ROWS_nodes && onnx->graphs.count > 1)
+        ap_add_count(model, row, "graph", (int64_t)group->graph + 1);
     if (rows != ROWS_providers)
         add_name(onnx, model, row, "operator", group->op);
     if (rows != ROWS_kernels)
@@ -229,7 +259,7 @@ static void add_sums(const struct ap_onnx *onnx, const struct sums *sums, struct
     add_sum(onnx, &onnx->signs[AP_ONNX_CAST_IN], "inserted_casts", model, parent);
     add_sum(onnx, &onnx->signs[AP_ONNX_UNFUSED], "unfused", model, parent);
     add_sum(onnx, &onnx->signs[AP_ONNX_HOLDS], "loops", model, parent);
-    ap_add_count(model, parent, "bare_activations", (int64_t)onnx->signs[AP_ONNX_BARE].nodes);
+    ap_add_count(model, parent, "unoptimized_nodes", (int64_t)onnx->signs[AP_ONNX_LEFT].nodes);
     ap_add_count(model, parent, "quantized_nodes", (int64_t)sums->quantized.nodes);
     ap_add_count(model, parent, "convolution_nodes", (int64_t)sums->convolutions.nodes);
 }
@@ -285,8 +315,12 @@ static void add_pool(const struct ap_onnx *onnx, struct ap_model *model, struct 
 
 static void add_stages(const struct ap_onnx *onnx, struct ap_model *model, struct ap_value *to)
 {
-    ap_add_count(model, to, "files", (int64_t)onnx->files);
-    ap_add_count(model, to, "events", (int64_t)onnx->count);
+    uint64_t most = 0;
+    for (size_t i = 0; i < onnx->session_count; i++)
+        most = onnx->sessions[i].events > most ? onnx->sessions[i].events : most;
+    ap_add_count(model, to, "files", (int64_t)onnx->session_count);
+    ap_add_count(model, to, "graphs", (int64_t)onnx->graphs.count);
+    ap_add_count(model, to, "events", (int64_t)most);
     ap_add_time(model, to, "window_us", onnx->end_ns - onnx->start_ns);
     ap_add_known_time(model, to, "load_us", onnx->load_ns, onnx->load_ns);
     ap_add_known_time(model, to, "initialization_us", onnx->init_ns, onnx->init_ns);
@@ -312,7 +346,7 @@ static void judge(const struct ap_onnx *onnx, const struct runs *runs, const str
                   struct ap_other_verdict *ret_verdict)
 {
     double outside = runs->judged_ns > 0 ? (double)runs->outside_ns / (double)runs->judged_ns : 0;
-    bool few = runs->warm.count < 3;
+    bool few = onnx->run_count < onnx->session_count * 4;
     int64_t typical_ns = runs->warm.count ? runs->warm.p50_ns : runs->first_ns;
     ret_verdict->window_ns = onnx->run_count ? runs->total_ns : onnx->end_ns - onnx->start_ns;
     if (!onnx->run_count || !onnx->node_count) {
@@ -325,18 +359,27 @@ static void judge(const struct ap_onnx *onnx, const struct runs *runs, const str
     ret_verdict->verdict = bound_of(onnx, runs, sums, outside);
     ret_verdict->confidence = few ? "low" : "medium";
     unsigned long long nodes = onnx->by_node.map.count;
-    char others[60] = "", rest[160];
+    const char *plural = onnx->by_operator.map.count == 1 ? "" : "s";
+    char others[100] = "", rest[160], sessions[80] = "";
+    if (onnx->session_count > 1)
+        (void)snprintf(sessions, sizeof(sessions), "%zu sessions of %u graph%s, ", onnx->session_count, onnx->graphs.count,
+                       onnx->graphs.count == 1 ? "" : "s");
     if (runs->warm.count)
         (void)snprintf(others, sizeof(others), ", the median of the others %.3f ms", (double)typical_ns / 1e6);
     if (onnx->is_untimed)
         (void)snprintf(rest, sizeof(rest),
-                       "kernels of the device were not recorded: %llu nodes of %u operators are launched", nodes,
-                       onnx->by_operator.map.count);
+                       "kernels of the device were not recorded: %llu nodes of %u operator%s are launched", nodes,
+                       onnx->by_operator.map.count, plural);
     else
-        (void)snprintf(rest, sizeof(rest), "in %.1f %% of their time no node%s ran, the rest is %llu nodes of %u operators",
-                       outside * 100, onnx->kernels.map.count ? " and no kernel" : "", nodes, onnx->by_operator.map.count);
-    (void)snprintf(ret_verdict->sentence, sizeof(ret_verdict->sentence), "%zu run%s, the first %.3f ms%s; %s",
-                   onnx->run_count, onnx->run_count == 1 ? "" : "s", (double)runs->first_ns / 1e6, others, rest);
+        (void)snprintf(rest, sizeof(rest), "in %.1f %% of their time no node%s ran, the rest is %llu nodes of %u operator%s",
+                       outside * 100, onnx->kernels.map.count ? " and no kernel" : "", nodes, onnx->by_operator.map.count,
+                       plural);
+    char first[60] = "";
+    if (runs->is_of_one_graph)
+        (void)snprintf(first, sizeof(first), ", the first %s%.3f ms", onnx->session_count > 1 ? "ones typically " : "",
+                       (double)runs->first_ns / 1e6);
+    (void)snprintf(ret_verdict->sentence, sizeof(ret_verdict->sentence), "%s%zu run%s%s%s; %s", sessions, onnx->run_count,
+                   onnx->run_count == 1 ? "" : "s", first, others, rest);
 }
 
 static enum ap_status add_part(struct ap_onnx *onnx, uint64_t top_n, struct ap_model *model,
@@ -353,6 +396,7 @@ static enum ap_status add_part(struct ap_onnx *onnx, uint64_t top_n, struct ap_m
     add_top_operator(onnx, model, to);
     add_shapes(onnx, model, to);
     add_pool(onnx, model, to);
+    AP_TRY(ap_onnx_add_sessions(onnx, model, ap_add_list(model, to, "sessions"), reterr));
     AP_TRY(add_rows(onnx, &onnx->by_operator, ROWS_operators, "operators", top_n, model, to, reterr));
     AP_TRY(add_rows(onnx, &onnx->by_node, ROWS_nodes, "node_rows", top_n, model, to, reterr));
     AP_TRY(add_rows(onnx, &onnx->by_provider, ROWS_providers, "providers", top_n, model, to, reterr));
@@ -370,6 +414,7 @@ static enum ap_status open_reader(struct ap_gate *gate, void **ret_self, struct 
     AP_TRY(AP_ALLOC_CLEARED(gate, onnx, 1, reterr));
     onnx->gate = onnx->by_node.map.gate = onnx->by_operator.map.gate = gate;
     onnx->by_provider.map.gate = onnx->kernels.map.gate = gate;
+    onnx->graphs.gate = onnx->graph_providers.gate = gate;
     ap_strpool_init(&onnx->strings, gate);
     *ret_self = onnx;
     return AP_OK;
@@ -380,12 +425,12 @@ static enum ap_status read_file(void *self, const struct ap_other_input *input, 
 {
     struct ap_onnx *onnx = self;
     struct ap_json_reader *json;
-    if (onnx->files)
-        return ap_fail(reterr, AP_ERROR_USAGE, "a second profile of ONNX Runtime: a report is about one session, give one");
     AP_TRY(ap_json_reader_new(onnx->gate, input->source, notes, &input->limits, &json, reterr));
     enum ap_status status = ap_onnx_read(onnx, json, input->salvage, notes, reterr);
     ap_json_reader_free(json);
-    onnx->files++;
+    if (status == AP_OK && input->path)
+        status = ap_strpool_intern(&onnx->strings, input->path, strlen(input->path),
+                                   &onnx->sessions[onnx->session_count - 1].path, reterr);
     return status;
 }
 
@@ -415,6 +460,9 @@ static void close_reader(void *self)
     release_groups(onnx, &onnx->kernels);
     if (onnx->order)
         AP_FREE(gate, onnx->order, onnx->count);
+    ap_pair_map_release(&onnx->graphs);
+    ap_pair_map_release(&onnx->graph_providers);
+    AP_FREE(gate, onnx->sessions, onnx->session_capacity);
     AP_FREE(gate, onnx->runs, onnx->run_count);
     AP_FREE(gate, onnx->events, onnx->capacity);
     ap_strpool_release(&onnx->strings);

@@ -243,12 +243,17 @@ static enum ap_status name_event(struct reading *reading, struct ap_text name, s
 static enum ap_status take_event(struct reading *reading)
 {
     struct ap_onnx *onnx = reading->onnx;
-    struct ap_onnx_event event = { .kind = AP_ONNX_OTHER };
+    struct ap_onnx_session *session = &onnx->sessions[onnx->session_count - 1];
+    struct ap_onnx_event event = { .kind = AP_ONNX_OTHER, .session = (uint32_t)onnx->session_count - 1 };
     struct ap_text name = { "", 0 };
     if (!is_text(&reading->spans[FIELD_phase], "X"))
         return AP_OK;
     if (!read_time(reading, FIELD_start, &event.start_ns) || !read_time(reading, FIELD_dur, &event.dur_ns))
         return AP_OK;
+    event.start_ns = ap_add_sat(event.start_ns, session->base_ns, &onnx->overflowed);
+    int64_t end_ns = ap_add_sat(event.start_ns, event.dur_ns, &onnx->overflowed);
+    onnx->read_end_ns = end_ns > onnx->read_end_ns ? end_ns : onnx->read_end_ns;
+    session->events++;
     if (reading->spans[FIELD_name].kind == AP_JSON_STRING)
         AP_TRY(ap_element_text(reading->elements, &reading->spans[FIELD_name], &name, reading->reterr));
     else
@@ -333,6 +338,8 @@ enum ap_status ap_onnx_read(struct ap_onnx *onnx, struct ap_json_reader *json, b
     struct ap_error error = { .status = AP_OK };
     struct reading reading = { .onnx = onnx, .notes = notes, .reterr = &error };
     size_t before = onnx->count;
+    struct ap_onnx_session session = { .base_ns = onnx->read_end_ns };
+    AP_TRY_ADD(onnx->gate, onnx->sessions, onnx->session_count, onnx->session_capacity, reterr, session);
     enum ap_status status = read_document(&reading, json);
     if (status == AP_ERROR_CUT || (status == AP_ERROR_INPUT && salvage))
         status = keep_part(&reading, json, before, status);

@@ -11,6 +11,7 @@
 static bool is_before(const void *context, uint32_t a, uint32_t b)
 {
     const struct ap_onnx_event *events = context, *left = &events[a], *right = &events[b];
+    AP_SMALLER_FIRST(left->session, right->session);
     AP_SMALLER_FIRST(left->tid.id, right->tid.id);
     AP_SMALLER_FIRST(left->start_ns, right->start_ns);
     AP_LARGER_FIRST(left->dur_ns, right->dur_ns);
@@ -48,7 +49,8 @@ static enum ap_status find_self(struct ap_onnx *onnx, struct ap_error *reterr)
         node->self_ns = node->dur_ns;
         for (; depth; depth--) {
             const struct ap_onnx_event *outer = &onnx->events[open[depth - 1]];
-            if (outer->tid.id == node->tid.id && node->start_ns < outer->start_ns + outer->dur_ns)
+            if (outer->session == node->session && outer->tid.id == node->tid.id &&
+                node->start_ns < outer->start_ns + outer->dur_ns)
                 break;
         }
         if (depth) {
@@ -121,9 +123,21 @@ static enum ap_status find_cover(const struct ap_onnx *onnx, uint32_t *order, si
 static int by_start(const void *left, const void *right)
 {
     const struct ap_onnx_run *a = left, *b = right;
+    AP_BY_SMALLER(a->session, b->session);
     AP_BY_SMALLER(a->start_ns, b->start_ns);
     AP_BY_SMALLER(a->dur_ns, b->dur_ns);
     return 0;
+}
+
+static void mark_first_runs(struct ap_onnx *onnx)
+{
+    for (size_t i = 0; i < onnx->run_count; i++) {
+        struct ap_onnx_session *session = &onnx->sessions[onnx->runs[i].session];
+        onnx->runs[i].is_first = !session->runs++;
+        if (onnx->runs[i].is_first)
+            session->first_ns = onnx->runs[i].dur_ns;
+        session->run_ns = ap_add_sat(session->run_ns, onnx->runs[i].dur_ns, &onnx->overflowed);
+    }
 }
 
 static enum ap_status find_runs(struct ap_onnx *onnx, struct ap_error *reterr)
@@ -139,8 +153,10 @@ static enum ap_status find_runs(struct ap_onnx *onnx, struct ap_error *reterr)
     count = 0;
     for (size_t i = 0; i < onnx->count; i++)
         if (onnx->events[i].kind == AP_ONNX_RUN)
-            onnx->runs[count++] = (struct ap_onnx_run){ onnx->events[i].start_ns, onnx->events[i].dur_ns, -1 };
+            onnx->runs[count++] =
+                (struct ap_onnx_run){ onnx->events[i].start_ns, onnx->events[i].dur_ns, -1, onnx->events[i].session, false };
     ap_sort(onnx->runs, onnx->run_count, sizeof(onnx->runs[0]), by_start);
+    mark_first_runs(onnx);
     if (!onnx->node_count || onnx->is_untimed)
         return AP_OK;
     size_t busy_count = add_kernels(onnx, onnx->order);
@@ -195,8 +211,12 @@ static void add_signs(struct ap_onnx *onnx, const struct ap_onnx_event *node, st
 
 static enum ap_status add_node(struct ap_onnx *onnx, const struct ap_onnx_event *node, struct ap_error *reterr)
 {
-    uint32_t nodes = onnx->by_node.map.count, number, operator, provider;
-    AP_TRY(add_to(onnx, &onnx->by_node, node->name.id, node->provider.id, node, &number, reterr));
+    struct ap_onnx_session *session = &onnx->sessions[node->session];
+    uint32_t nodes = onnx->by_node.map.count, number, operator, provider, where;
+    AP_TRY(ap_pair_map_add(&onnx->graph_providers, session->graph, node->provider.id, &where, reterr));
+    AP_TRY(add_to(onnx, &onnx->by_node, node->name.id, where, node, &number, reterr));
+    onnx->by_node.list[number].graph = session->graph;
+    session->node_ns = ap_add_sat(session->node_ns, node->self_ns, &onnx->overflowed);
     add_signs(onnx, node, &onnx->by_node.list[number]);
     AP_TRY(add_to(onnx, &onnx->by_operator, node->op.id, node->provider.id, node, &operator, reterr));
     AP_TRY(add_to(onnx, &onnx->by_provider, node->provider.id, 0, node, &provider, reterr));
@@ -209,12 +229,19 @@ static enum ap_status add_node(struct ap_onnx *onnx, const struct ap_onnx_event 
 
 static enum ap_status sum_event(struct ap_onnx *onnx, struct ap_onnx_event *event, struct ap_error *reterr)
 {
+    struct ap_onnx_session *session = &onnx->sessions[event->session];
     int64_t end_ns = event->start_ns + event->dur_ns;
     onnx->start_ns = event->start_ns < onnx->start_ns ? event->start_ns : onnx->start_ns;
     onnx->end_ns = end_ns > onnx->end_ns ? end_ns : onnx->end_ns;
     switch ((enum ap_onnx_kind)event->kind) {
-    case AP_ONNX_LOAD: onnx->load_ns = ap_add_sat(onnx->load_ns, event->dur_ns, &onnx->overflowed); break;
-    case AP_ONNX_INIT: onnx->init_ns = ap_add_sat(onnx->init_ns, event->dur_ns, &onnx->overflowed); break;
+    case AP_ONNX_LOAD:
+        onnx->load_ns = ap_add_sat(onnx->load_ns, event->dur_ns, &onnx->overflowed);
+        session->load_ns = ap_add_sat(session->load_ns, event->dur_ns, &onnx->overflowed);
+        break;
+    case AP_ONNX_INIT:
+        onnx->init_ns = ap_add_sat(onnx->init_ns, event->dur_ns, &onnx->overflowed);
+        session->init_ns = ap_add_sat(session->init_ns, event->dur_ns, &onnx->overflowed);
+        break;
     case AP_ONNX_FENCE: onnx->fence_ns = ap_add_sat(onnx->fence_ns, event->dur_ns, &onnx->overflowed); break;
     case AP_ONNX_NODE: return add_node(onnx, event, reterr);
     case AP_ONNX_KERNEL:
@@ -251,6 +278,7 @@ enum ap_status ap_onnx_find(struct ap_onnx *onnx, struct ap_error *reterr)
     onnx->end_ns = onnx->start_ns;
     AP_TRY(order_nodes(onnx, reterr));
     AP_TRY(find_self(onnx, reterr));
+    AP_TRY(ap_onnx_find_graphs(onnx, reterr));
     ap_onnx_find_unfused(onnx);
     for (size_t i = 0; i < onnx->count; i++)
         AP_TRY(sum_event(onnx, &onnx->events[i], reterr));

@@ -13,7 +13,8 @@ struct ap_other_input {
     enum ap_other_format format; /* one of the reader's */
     struct ap_byte_source source;
     struct ap_json_limits limits;
-    bool salvage; /* what is broken ends there as if it were cut */
+    bool salvage;     /* what is broken ends there as if it were cut */
+    const char *path; /* as given or found, for those that tell their files apart; NULL = has none */
 };
 
 #define AP_OTHER_UNKNOWN "unknown" /* the verdict where the sentence says what is missing */

@@ -187,6 +187,8 @@ static enum ap_event_kind kind_on_host(const struct settling *settling, uint32_t
         return AP_KIND_runtime; /* named by what it launches, or by its own name */
     if (is_of_profiler(settling, row, name))
         return AP_KIND_overhead;
+    if (ap_text_starts_with(name, "ThreadpoolListener::")) /* a thread of the pool has work: what it is stands inside */
+        return AP_KIND_none;
     return ap_text_starts_with(name, "$") ? AP_KIND_python : AP_KIND_operator;
 }
 

@@ -107,6 +107,8 @@ static void names_tell_ranks(void)
         { "run_r5/trace.json", 5 },
         { "tmp-r5cKqB/trace.json", -1 },
         { "host_1234.169412820154.pt.trace.json", -1 },
+        { "2026_11_27_15_09_07/host.trace.json.gz", -1 },
+        { "2026-11-27_3.json", 3 },
         { "trace.json", -1 },
         { "h100.json", -1 },
         { "server9.json", -1 },

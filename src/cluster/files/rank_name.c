@@ -94,6 +94,19 @@ static int64_t number_behind(const char *name, const char *word, bool alone)
     return found;
 }
 
+/* "2026_11_27_15_09_07": seconds, since four numbers stand before them. */
+static bool is_behind_time(const char *name, size_t at)
+{
+    size_t numbers = 0;
+    while (at > 1 && strchr("_-", name[at - 1]) && ap_is_digit(name[at - 2])) {
+        at--;
+        while (at > 0 && ap_is_digit(name[at - 1]))
+            at--;
+        numbers++;
+    }
+    return numbers >= 4;
+}
+
 /* "trace_3.json", "3.pt.trace.json": the digits before the first dot behind which no digit stands. */
 static int64_t number_at_end(const char *name)
 {
@@ -103,7 +116,7 @@ static int64_t number_at_end(const char *name)
     size_t start = end;
     while (start > 0 && ap_is_digit(name[start - 1]))
         start--;
-    if (start > 0 && !strchr("_-", name[start - 1]))
+    if ((start > 0 && !strchr("_-", name[start - 1])) || is_behind_time(name, start))
         return -1;
     return number_of(name + start, end - start, MAX_END_DIGITS);
 }

@@ -126,14 +126,19 @@ static void find_rank(struct ap_run_file *file, const struct ap_rank_pattern *pa
     file->rank_source = file->head.rank >= 0 ? AP_RANK_by_name : AP_RANK_unknown;
 }
 
+static size_t folder_bytes_of(const char *path)
+{
+    const char *name = strrchr(path, '/');
+    return name ? (size_t)(name + 1 - path) : 0;
+}
+
 /* What analyze_profile.record() writes beside trace_rankN: the same run in later steps, slower for the stacks that it has.
  * Whoever gives the folder, or all that is in it, means the trace. */
 static enum ap_status leave_out_details(struct ap_run_files *files, struct ap_run_file *file, struct ap_error *reterr)
 {
     static const char details[] = "details_", trace[] = "trace_";
-    const char *name = strrchr(file->path, '/');
-    size_t folder_bytes = name ? (size_t)(name + 1 - file->path) : 0, bytes = strlen(file->path) + 1;
-    name = file->path + folder_bytes;
+    size_t folder_bytes = folder_bytes_of(file->path), bytes = strlen(file->path) + 1;
+    const char *name = file->path + folder_bytes;
     if (strncmp(name, details, sizeof(details) - 1) != 0 || file->head.kind != AP_FILE_trace || file->why_not)
         return AP_OK;
     char *path = ap_arena_alloc(&files->arena, bytes);
@@ -151,10 +156,34 @@ static enum ap_status leave_out_details(struct ap_run_files *files, struct ap_ru
     return AP_OK;
 }
 
+/* What JAX writes for Perfetto beside HOST.trace.json.gz, with create_perfetto_trace=True: the same rows. */
+static void leave_out_copy(struct ap_run_files *files, size_t number)
+{
+    struct ap_run_file *file = &files->files[number];
+    size_t folder_bytes = folder_bytes_of(file->path);
+    if (strcmp(file->path + folder_bytes, "perfetto_trace.json.gz") != 0 || file->head.kind != AP_FILE_trace ||
+        file->why_not)
+        return;
+    size_t i = number;
+    while (i > 0 && strncmp(files->files[i - 1].path, file->path, folder_bytes) == 0)
+        i--;
+    for (; i < files->count && strncmp(files->files[i].path, file->path, folder_bytes) == 0; i++) {
+        const struct ap_run_file *beside = &files->files[i];
+        if (folder_bytes_of(beside->path) != folder_bytes || beside->head.kind != AP_FILE_trace || beside->why_not ||
+            !ap_text_ends_with(ap_text_of(beside->path), ".trace.json.gz"))
+            continue;
+        file->why_not = "the same rows as the trace beside it, written for Perfetto";
+        file->is_named = false;
+        return;
+    }
+}
+
 static enum ap_status leave_out(struct ap_run_files *files, struct ap_error *reterr)
 {
-    for (size_t i = 0; i < files->count; i++)
+    for (size_t i = 0; i < files->count; i++) {
         AP_TRY(leave_out_details(files, &files->files[i], reterr));
+        leave_out_copy(files, i);
+    }
     return AP_OK;
 }
 

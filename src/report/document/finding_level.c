@@ -17,6 +17,13 @@ bool ap_finding_is_remark(const struct ap_value *finding)
     return ap_text_is(ap_text_member(finding, "severity"), "info");
 }
 
+const char *ap_nothing_found(const struct ap_value *root)
+{
+    const struct ap_value *events = ap_value_at(root, "trace.events.total");
+    return events && !ap_value_integer(events, 0) ? "The trace has no events: nothing could be judged."
+                                                  : "Nothing above threshold.";
+}
+
 bool ap_findings_save(const struct ap_value *findings)
 {
     const struct ap_value *finding = ap_value_first(findings);

@@ -14,6 +14,8 @@ enum ap_severity ap_severity_of(struct ap_text word);
 
 /** A finding that only informs. */
 bool ap_finding_is_remark(const struct ap_value *finding);
+/** The sentence in place of findings where there are none. */
+const char *ap_nothing_found(const struct ap_value *root);
 /** Says any of them, remarks aside, what it could save? */
 bool ap_findings_save(const struct ap_value *findings);
 /** Those that are shown, remarks on the run before remarks on its recording; the number of all. What to record next time

@@ -81,8 +81,7 @@ void ap_html_first_finding(struct html *html)
     while (finding && ap_finding_is_remark(finding))
         finding = finding->next;
     if (!finding) {
-        ap_html_string(html,
-                       "<div class=\"first\"><p>No findings: nothing that was recorded is above its threshold.</p></div>\n");
+        ap_html_format(html, "<div class=\"first\"><p>%s</p></div>\n", ap_nothing_found(&html->doc.model->root));
         return;
     }
     ap_html_format(html, "<div class=\"first %s\"><p><span class=\"sev\">%s</span> <a href=\"#finding-1\">",
@@ -419,7 +418,7 @@ void ap_html_findings(struct html *html)
         ap_html_format(html, "<p class=\"cut\">%d more are left out to keep this file small: the JSON report has all.</p>\n",
                        left_out);
     if (!rank)
-        ap_html_string(html, "<p class=\"say\">Nothing above threshold.</p>\n");
+        ap_html_format(html, "<p class=\"say\">%s</p>\n", ap_nothing_found(&html->doc.model->root));
     write_remarks(html, !rank);
     write_fine(html);
     ap_html_string(html, "</section>\n");

@@ -80,6 +80,24 @@ static void write_fact(struct html *html, const char *label, const char *path)
     ap_html_string(html, "</dd></div>\n");
 }
 
+/* Files of other profilers, as the Markdown report names them. */
+static void write_profiles(struct html *html)
+{
+    size_t count = 0, most = 6;
+    const struct ap_value *file = ap_value_first(ap_html_at(html, "profile.files"));
+    for (; file; file = file->next, count++) {
+        if (count >= most)
+            continue;
+        ap_html_string(html, "<div><dt>");
+        ap_html_text(html, ap_value_text(ap_value_member(file, "kind")), 60);
+        ap_html_string(html, "</dt><dd>");
+        ap_html_name(html, last_part(ap_value_text(ap_value_member(file, "path"))));
+        ap_html_string(html, "</dd></div>\n");
+    }
+    if (count > most)
+        ap_html_format(html, "<div><dt>Files beside them</dt><dd>%zu</dd></div>\n", count - most);
+}
+
 static void write_labels(struct html *html)
 {
     for (const struct ap_value *label = ap_value_first(ap_html_at(html, "context")); label; label = label->next) {
@@ -129,6 +147,7 @@ static const struct {
 static void write_facts(struct html *html)
 {
     ap_html_string(html, "<dl class=\"facts\">\n");
+    write_profiles(html);
     bool has_ranks = ap_value_integer(ap_html_at(html, "cluster.rank_count"), 0) > 0; /* else dumps alone */
     bool is_alone = ap_value_integer(ap_html_at(html, "trace.world_size"), 0) == 1;
     for (size_t i = 0; i < AP_COUNT_OF(facts); i++)

@@ -154,6 +154,6 @@ void ap_section_verdict(struct doc *doc)
     if (count)
         write_headlines(doc, count);
     else
-        ap_doc_paragraph(doc, NULL, "Nothing above threshold.");
+        ap_doc_paragraph(doc, NULL, ap_nothing_found(&doc->model->root));
     write_left_out(doc);
 }

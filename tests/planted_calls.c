@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * planted_calls.c - what a mistake in a parser could be used for: preloaded, it asks the kernel for what AP_PLANT names as
  * soon as the program has read the first bytes of an input. Where the kernel does it, the program ends with exit code 77,
- * where it says no, with 78. */
+ * where it says no, with 78. Into a program that loads nothing it is linked: with AP_WRAPS_READ and --wrap=read. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -17,7 +17,11 @@ enum { WORKED = 77, REFUSED = 78 };
 static long ask(const char *plant)
 {
     char *const none[] = { NULL };
-    if (strcmp(plant, "open") == 0)
+#ifdef SYS_open
+    if (strcmp(plant, "old open") == 0) /* as musl opens */
+        return syscall(SYS_open, "/etc/passwd", O_RDONLY);
+#endif
+    if (strcmp(plant, "open") == 0 || strcmp(plant, "old open") == 0)
         return syscall(SYS_openat, AT_FDCWD, "/etc/passwd", O_RDONLY);
     if (strcmp(plant, "create") == 0)
         return syscall(SYS_openat, AT_FDCWD, "planted", O_WRONLY | O_CREAT, 0600);
@@ -40,6 +44,17 @@ static void use(ssize_t got)
         _exit(ask(plant) >= 0 ? WORKED : REFUSED);
 }
 
+#ifdef AP_WRAPS_READ
+ssize_t __real_read(int file, void *to, size_t bytes);
+ssize_t __wrap_read(int file, void *to, size_t bytes);
+
+ssize_t __wrap_read(int file, void *to, size_t bytes)
+{
+    ssize_t got = __real_read(file, to, bytes);
+    use(got);
+    return got;
+}
+#else
 __attribute__((visibility("default"))) ssize_t read(int file, void *to, size_t bytes)
 {
     static ssize_t (*real)(int, void *, size_t);
@@ -49,3 +64,4 @@ __attribute__((visibility("default"))) ssize_t read(int file, void *to, size_t b
     use(got);
     return got;
 }
+#endif

@@ -280,21 +280,22 @@ def check_small_things(tap, runs):
 
 def check_sandbox(tap, runs):
     said = runs.run("--version", "--verbose").stdout.decode()
-    planted = os.environ.get("AP_PLANTED_CALLS")
-    if "seccomp" not in said or not planted:
+    loaded, linked = (os.environ.get(name) for name in ("AP_PLANTED_CALLS", "AP_PLANTED_PROGRAM"))
+    if "seccomp" not in said or not (loaded or linked):
         tap.skip("what is planted behind the parser is stopped", "no seccomp here, or a build with sanitizers")
         return
     trace = runs.write("t.json", {"traceEvents": OPS})
     snapshot = runs.write("s.json", snapshot_of_names(BAD_NAMES))
     (runs.folder / "folder").mkdir()
     runs.write("folder/rank0.json", {"traceEvents": OPS})
+    planted = Runs(linked or runs.path, runs.folder)
     ways = [["--cpu-trace", trace], [trace, snapshot], ["--cpu-trace", "-"],
             ["--cpu-trace", trace, "--baseline", trace, "--json-out", "out.json"], ["folder"]]
-    for plant in ("open", "create", "socket", "execve", "code", "process"):
+    for plant in ("open", "old open", "create", "socket", "execve", "code", "process"):
         for way in ways:
-            environment = {**os.environ, "AP_PLANT": plant, "LD_PRELOAD": planted}
+            environment = {**os.environ, "AP_PLANT": plant, **({} if linked else {"LD_PRELOAD": loaded})}
             given = {"env": environment, "input": (runs.folder / trace).read_bytes()}
-            inside, outside = (runs.run(*way, *more, **given) for more in ([], ["--no-sandbox"]))
+            inside, outside = (planted.run(*way, *more, **given) for more in ([], ["--no-sandbox"]))
             tap.ok(inside.returncode in (78, -signal.SIGSYS) and outside.returncode in (77, 0),
                    f"{plant} behind the parser of {' '.join(way)} is stopped",
                    f"{inside.returncode} in the sandbox, {outside.returncode} without")

@@ -11,8 +11,7 @@
 # Times and owners are those of the commit and of root, so that two runs give equal files. Needs what setup.sh build
 # installs, python3-venv and dpkg-dev; the container file and the conda recipe beside this script use what it makes. The
 # program is tried, for another machine by qemu-user.
-# The static program is of glibc. Every source compiles with musl's headers (Debian's musl-tools) as well, but Debian has
-# neither zlib nor cmark for musl: to make a program of musl, build these two first and name them with PKG_CONFIG_PATH.
+# The static program is of glibc; tools/musl.sh makes one of musl.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

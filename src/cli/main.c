@@ -26,6 +26,14 @@
 #include "wrap.h"
 #include "written.h"
 
+#if defined(__GLIBC__)
+#define C_LIBRARY "glibc"
+#elif defined(__linux__)
+#define C_LIBRARY "musl"
+#else
+#define C_LIBRARY "the system's"
+#endif
+
 enum exit_code { EXIT_WRITTEN, EXIT_FOUND, EXIT_USAGE, EXIT_INPUT, EXIT_OUTPUT, EXIT_LIMIT };
 
 static enum exit_code exit_code_of(enum ap_status status)
@@ -324,10 +332,12 @@ static enum exit_code print_version(const struct ap_cli_options *options)
     for (size_t i = 0; ap_codec_name(i); i++)
         (void)printf("%s%s", i ? ", " : "also reads: ", ap_codec_name(i));
     (void)fputs(ap_codec_name(0) ? "\n" : "", stdout);
-    if (options->verbose && !options->no_sandbox)
+    if (!options->verbose)
+        return finish_stdout();
+    (void)printf("C library: %s\n", C_LIBRARY);
+    if (!options->no_sandbox)
         (void)ap_cli_sandbox_enter(&sandbox);
-    if (options->verbose)
-        (void)printf("sandbox: %s%s\n", ap_cli_sandbox_state(), options->no_sandbox ? " (--no-sandbox)" : "");
+    (void)printf("sandbox: %s%s\n", ap_cli_sandbox_state(), options->no_sandbox ? " (--no-sandbox)" : "");
     return finish_stdout();
 }
 

@@ -109,14 +109,14 @@ static void read_lent(struct input_run *run, struct ap_byte_source source)
 
 struct choice {
     enum place place;
-    bool lent, given_up;
+    bool lent, given_up, threaded;
     unsigned number; /* the second byte */
 };
 
 static void read_input(struct input_run *run, struct ap_input *input, const struct choice *choice)
 {
     if (choice->given_up) { /* most times in the midst of it */
-        for (int i = 0; i < 1000 && ap_input_raw_bytes(input) == 0; i++)
+        for (int i = 0; i < 1000 && choice->threaded && ap_input_raw_bytes(input) == 0; i++)
             (void)sched_yield();
     } else {
         run->status = ap_input_probe(input, &run->error);
@@ -210,7 +210,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size < 3)
         return 0;
     const struct choice choice = {
-        .place = (enum place)(data[0] & 7), .lent = data[0] & 32, .given_up = data[0] & 128, .number = data[1]
+        .place = (enum place)(data[0] & 7),
+        .lent = data[0] & 32,
+        .given_up = data[0] & 128,
+        .threaded = data[0] & 24,
+        .number = data[1],
     };
     struct ap_input_options options = {
         .threads = threads[data[0] >> 3 & 3],

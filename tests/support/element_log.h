@@ -212,8 +212,8 @@ static inline enum ap_status log_elements_slowly(struct text_log *log, const voi
     struct slow_element *slow = calloc(1, sizeof(*slow));
     if (!slow)
         abort();
-    struct lender *lender =
-        json_run_open(&run, text, bytes, &(struct reading){ .scan_set = 1, .limits = { .kept_depth = 10000 } });
+    const struct reading whole = { .window_bytes = bytes + 64, .scan_set = 1, .limits = { .kept_depth = 10000 } };
+    struct lender *lender = json_run_open(&run, text, bytes, &whole);
     slow->run = &run;
     slow->input = text;
     enum ap_status status = ap_json_next(run.json, &token, &run.error);

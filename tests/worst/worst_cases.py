@@ -506,6 +506,14 @@ def nested_backward_nodes(n):
 
 
 @case
+def a_thread_per_row_behind_the_backward_pass(n):
+    """Half of the rows are nodes of the autograd engine, the other half operators, each on a thread of its own."""
+    half = n // 2
+    return trace([op("autograd::engine::evaluate_function: MmBackward0", 1, 10 * i, 8) for i in range(half)],
+                 [op("aten::mm", 2 + i, 10 * half + i, 5) for i in range(half)], launch(0, 20 * half, 5, 1))
+
+
+@case
 def nested_compiled_regions(n):
     return each(lambda i: op(f"Torch-Compiled Region: {i}/0", 1, i, 2 * n - 2 * i), n)
 

@@ -40,22 +40,30 @@ static bool are_swapped(struct ap_text a, size_t i, struct ap_text b, size_t j)
     return i && j && folded(a.data[i]) == folded(b.data[j - 1]) && folded(a.data[i - 1]) == folded(b.data[j]);
 }
 
-/* Letters to insert, take away, replace or swap with the next. */
-static size_t count_changes(struct ap_text a, struct ap_text b)
+/* Letters to insert, take away, replace or swap with the next; more than @most where there are more: they are not counted to
+ * the end then, for a name is held against some thousand. */
+static size_t count_changes(struct ap_text a, struct ap_text b, size_t most)
 {
-    size_t rows[3][MAX_BYTES + 1];
+    size_t rows[3][MAX_BYTES + 1], least_above = 0;
+    if (a.bytes > b.bytes + most || b.bytes > a.bytes + most)
+        return most + 1;
     for (size_t j = 0; j <= b.bytes; j++)
         rows[0][j] = j;
     for (size_t i = 0; i < a.bytes; i++) {
         size_t *row = rows[(i + 1) % 3];
         const size_t *above = rows[i % 3], *two_above = rows[(i + 2) % 3];
+        size_t least_here = i + 1;
         row[0] = i + 1;
         for (size_t j = 0; j < b.bytes; j++) {
             size_t least = above[j] + (folded(a.data[i]) != folded(b.data[j]));
             least = row[j] + 1 < least ? row[j] + 1 : least;
             least = above[j + 1] + 1 < least ? above[j + 1] + 1 : least;
             row[j + 1] = are_swapped(a, i, b, j) && two_above[j - 1] + 1 < least ? two_above[j - 1] + 1 : least;
+            least_here = row[j + 1] < least_here ? row[j + 1] : least_here;
         }
+        if (least_here > most && least_above > most)
+            return most + 1;
+        least_above = least_here;
     }
     return rows[a.bytes % 3][b.bytes];
 }
@@ -75,10 +83,10 @@ static size_t score(struct ap_text wanted, struct ap_text candidate)
     size_t at = find(candidate, wanted);
     if (at < candidate.bytes)
         return (at ? OF_PART : 0) + candidate.bytes;
-    size_t changes = count_changes(wanted, candidate);
-    if (changes * LETTERS_EACH > wanted.bytes)
-        changes = count_changes(wanted, last_key(candidate)); /* the place is left out */
-    return changes * LETTERS_EACH > wanted.bytes ? NO_SCORE : OF_LETTERS + changes;
+    size_t most = wanted.bytes / LETTERS_EACH, changes = count_changes(wanted, candidate, most);
+    if (changes > most)
+        changes = count_changes(wanted, last_key(candidate), most); /* the place is left out */
+    return changes > most ? NO_SCORE : OF_LETTERS + changes;
 }
 
 void ap_near_names_offer(struct ap_near_names *near, struct ap_text wanted, struct ap_text candidate)

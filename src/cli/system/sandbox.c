@@ -173,6 +173,18 @@ static void allow_where(struct program *program, int call, unsigned argument, ui
     add(program, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr), 0, 0);
 }
 
+/* @flags: the argument. Refused beyond that, and not the end: the C library has files of its own that it can do without. */
+static void allow_opening(struct program *program, const struct ap_cli_sandbox *sandbox, int call, unsigned flags)
+{
+    if (sandbox->may_read)
+        allow_where(program, call, flags, O_ACCMODE | O_CREAT | O_TRUNC | O_APPEND | (uint32_t)(O_TMPFILE & ~O_DIRECTORY),
+                    0);
+    if (sandbox->may_make_files)
+        allow_where(program, call, flags, O_CREAT | O_EXCL, O_CREAT | O_EXCL);
+    for_call(program, call, 1);
+    give(program, SECCOMP_RET_ERRNO | EACCES);
+}
+
 static void write_program(struct program *program, const struct ap_cli_sandbox *sandbox)
 {
     const uint32_t thread = CLONE_VM | CLONE_THREAD | CLONE_SIGHAND;
@@ -188,24 +200,23 @@ static void write_program(struct program *program, const struct ap_cli_sandbox *
     }
     allow_where(program, SYS_mmap, 2, PROT_EXEC, 0);
     allow_where(program, SYS_mprotect, 2, PROT_EXEC, 0);
+    /* To the process itself; musl names its first thread, the one that takes signals. */
     allow_where(program, SYS_tgkill, 0, UINT32_MAX, (uint32_t)getpid());
+    allow_where(program, SYS_tkill, 0, UINT32_MAX, (uint32_t)getpid());
     allow_where(program, SYS_ioctl, 1, UINT32_MAX, TCGETS);
     allow_where(program, SYS_ioctl, 1, UINT32_MAX, TIOCGWINSZ);
     /* Threads, never processes. The flags of clone3 cannot be seen: glibc then takes clone. */
     allow_where(program, SYS_clone, 0, thread, thread);
     for_call(program, SYS_clone3, 1);
     give(program, SECCOMP_RET_ERRNO | ENOSYS);
+    allow_opening(program, sandbox, SYS_openat, 2);
+#ifdef __x86_64__
+    allow_opening(program, sandbox, SYS_open, 1); /* musl */
+#endif
     if (sandbox->may_read) {
-        allow_where(program, SYS_openat, 2, O_ACCMODE | O_CREAT | O_TRUNC | O_APPEND | (uint32_t)(O_TMPFILE & ~O_DIRECTORY),
-                    0);
         for_call(program, SYS_getdents64, 1);
         give(program, SECCOMP_RET_ALLOW);
     }
-    if (sandbox->may_make_files)
-        allow_where(program, SYS_openat, 2, O_CREAT | O_EXCL, O_CREAT | O_EXCL);
-    /* Refused, and not the end: the C library has files of its own that it can do without. */
-    for_call(program, SYS_openat, 1);
-    give(program, SECCOMP_RET_ERRNO | EACCES);
     for (size_t i = 0; i < sizeof(deadly) / sizeof(deadly[0]); i++) {
         for_call(program, deadly[i], 1);
         give(program, SECCOMP_RET_KILL_PROCESS);

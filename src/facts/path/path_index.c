@@ -236,9 +236,8 @@ static bool calls_backward(const struct ap_path_index *index, const struct backw
                            uint32_t row)
 {
     const struct ap_events *events = &index->trace->events;
-    while (scan->next_backward < backward->count &&
-           events->start_ns[backward->rows[scan->next_backward]] < events->start_ns[row])
-        scan->next_backward++;
+    AP_BISECT(scan->next_backward, backward->count, at,
+              events->start_ns[backward->rows[at]] < events->start_ns[row]); /* there may be as many threads as nodes */
     if (scan->next_backward == backward->count)
         return false;
     uint32_t next = backward->rows[scan->next_backward];

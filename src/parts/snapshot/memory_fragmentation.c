@@ -49,7 +49,9 @@ static int by_place(const void *left, const void *right)
 {
     const struct pin *a = left, *b = right;
     AP_BY_SMALLER(a->place, b->place);
-    return a->stack < b->stack ? -1 : a->stack > b->stack;
+    AP_BY_SMALLER(a->stack, b->stack);
+    AP_BY_SMALLER(a->share_bytes, b->share_bytes); /* the sum of them is rounded, so their order tells */
+    return 0;
 }
 
 static int by_share(const void *left, const void *right)

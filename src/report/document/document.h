@@ -124,7 +124,8 @@ struct doc_backend {
 
 /** A short form of the document. */
 struct doc_brief {
-    size_t findings; /* that are told whole; the others get a line each */
+    size_t findings;  /* that are told whole; the others get a line each */
+    bool is_too_long; /* what was written so far is more than may be: nobody reads what follows */
 };
 
 /** The first member of what a back end needs. */

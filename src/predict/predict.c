@@ -120,6 +120,16 @@ static void find_quiet(struct ap_predictor *predictor)
     predictor->quiet_ns = own_ns < loud_ns - loud_ns / 4 ? loud_ns - own_ns : loud_ns / 4;
 }
 
+/* NULL = not too many. */
+static const char *find_too_many_tracks(const struct ap_facts *facts, bool asked)
+{
+    if (facts->order.track_count > AP_REPLAYED_TRACKS_MAX && !asked)
+        return "more than ten thousand threads and streams are replayed only where a change is asked for";
+    if (facts->order.track_count > AP_REPLAY_TRACKS_MAX)
+        return "more than 134,217,727 threads and streams are not replayed";
+    return NULL;
+}
+
 enum ap_status ap_predictor_init(struct ap_predictor *predictor, const struct ap_facts *facts, bool asked,
                                  struct ap_error *reterr)
 {
@@ -136,10 +146,9 @@ enum ap_status ap_predictor_init(struct ap_predictor *predictor, const struct ap
         return AP_OK;
     }
     predictor->facts = facts = is_excerpt ? &predictor->excerpt.facts : facts;
-    if (facts->order.track_count > AP_REPLAY_TRACKS_MAX) {
-        predictor->why_not = "more than 134,217,727 threads and streams are not replayed";
+    predictor->why_not = find_too_many_tracks(facts, asked);
+    if (predictor->why_not)
         return AP_OK;
-    }
     AP_TRY(ap_replay_graph_init(&predictor->graph, facts->trace, &facts->order, &facts->path_index, &facts->calls,
                                 &facts->steps, facts->main_track, facts->gate, reterr));
     if (is_excerpt)

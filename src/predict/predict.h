@@ -50,6 +50,8 @@ struct ap_predictor {
 #define AP_REPLAYED_ROWS 250000
 #define AP_EXCERPT_ROWS 60000
 #define AP_REPLAYED_ROWS_MAX 1000000
+/** Nor of more threads and streams than this: a thread takes as much room in the graph as ten of its rows. */
+#define AP_REPLAYED_TRACKS_MAX 10000
 
 /** Makes the graph and replays it unchanged: of all rows where that is @asked for, or they are few. Borrows @facts. May be
  *  released after a failure too. */

@@ -134,6 +134,7 @@ struct doc {
     const struct ap_model *model;
     const struct doc_brief *brief; /* NULL = all is told, code too */
     const struct ap_value *beside; /* where the next look-up of a row's key in another object begins */
+    const struct ap_value **top;   /* the member of the report that was looked into last, where the next look-up begins */
 };
 
 /* ---- the model ---- */

@@ -345,7 +345,8 @@ void ap_md_init(struct md *md, const struct ap_model *model, const struct ap_md_
         .rows = begin_rows,
         .row = write_row,
     };
-    md->doc = (struct doc){ .backend = &backend, .model = model, .brief = form ? &md->brief : NULL };
+    md->doc = (struct doc){ .backend = &backend, .model = model, .brief = form ? &md->brief : NULL, .top = &md->top };
+    md->top = NULL;
     md->form = form;
     md->brief = (struct doc_brief){ .findings = form ? form->findings : 0 };
     md->lines_left_out = md->lines_told = md->section_count = md->rows = md->most_rows = 0;

@@ -16,6 +16,7 @@ struct md_section {
 
 struct md {
     struct doc doc;
+    const struct ap_value *top; /* of doc */
     struct ap_out out;
     bool cell_is_empty; /* nothing stands in the cell that is open */
     /* ---- the short form ---- */

@@ -61,13 +61,17 @@ static bool has(const struct parser *parser, unsigned feature)
 #define STOPS_OF_NUMBER "=!<>~()*"
 #define STOPS_OF_TEXT ""
 
+/* Letters, digits, "_" and "."; a bit for each byte. */
+static const uint32_t of_paths[8] = { [1] = 0x03ff4000, [2] = 0x87fffffe, [3] = 0x07fffffe };
+
 /* All up to a space, to one of @stops, or to the end of the parentheses that it stands in; its own belong to it. */
 static struct ap_text word_up_to(struct parser *parser, const char *stops)
 {
     skip_space(parser);
     const char *at = parser->at;
     for (size_t own = 0; at < parser->end; at++) {
-        if (is_letter(*at) || ap_is_digit(*at) || *at == '.') /* as most are: no stop */
+        unsigned char byte = (unsigned char)*at;
+        if (of_paths[byte >> 5] >> (byte & 31) & 1) /* as most are: no stop */
             continue;
         if (ap_is_space(*at) || (*at && strchr(stops, *at)))
             break;

@@ -48,12 +48,13 @@ static void note_loss(const struct ap_applying *applying, int64_t before_ns)
 }
 
 enum ap_status ap_change_apply(const struct ap_facts *facts, const struct ap_replay_graph *graph,
-                               const struct ap_batch_cost *batch, const struct ap_change *change,
-                               struct ap_replay_edit *edit, uint64_t *ret_rows, struct ap_error *reterr)
+                               const struct ap_batch_cost *batch, struct ap_made_nodes *nodes,
+                               const struct ap_change *change, struct ap_replay_edit *edit, uint64_t *ret_rows,
+                               struct ap_error *reterr)
 {
     struct ap_selection selection;
     struct ap_applying applying = { facts, graph, change, &selection, edit, batch };
-    enum ap_status status = ap_selection_find(&selection, facts, graph, change, reterr);
+    enum ap_status status = ap_selection_find(&selection, facts, graph, nodes, change, reterr);
     uint64_t rows = selection.row_count;
     int64_t before_ns = host_work_ns(graph, edit);
     if (status == AP_OK && (rows || change->verb == AP_CHANGE_times))

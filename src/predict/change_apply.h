@@ -24,8 +24,9 @@ struct ap_applying {
 /** Changes @edit, on top of what was changed before. *ret_rows: rows that were selected and can change so; 0 = nothing was
  *  done. */
 AP_MUST_CHECK enum ap_status ap_change_apply(const struct ap_facts *facts, const struct ap_replay_graph *graph,
-                                             const struct ap_batch_cost *batch, const struct ap_change *change,
-                                             struct ap_replay_edit *edit, uint64_t *ret_rows, struct ap_error *reterr);
+                                             const struct ap_batch_cost *batch, struct ap_made_nodes *nodes,
+                                             const struct ap_change *change, struct ap_replay_edit *edit, uint64_t *ret_rows,
+                                             struct ap_error *reterr);
 
 /** A function for each verb. */
 typedef enum ap_status ap_change_verb_fn(struct ap_applying *applying, uint64_t *ret_rows, struct ap_error *reterr);

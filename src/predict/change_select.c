@@ -14,6 +14,7 @@ struct selector {
     const struct ap_trace *trace;
     const struct ap_replay_graph *graph;
     const struct ap_change *change;
+    struct ap_made_nodes *nodes;
     struct ap_selection *selection;
     uint8_t *wait_of_row; /* category + 1; 0 = no wait. NULL where nobody asks */
     uint32_t *told;       /* by name: what was last asked about it, and the answer. NULL = the condition asks for times */
@@ -388,21 +389,40 @@ static void mark_inside(const struct selector *selector, uint8_t *inside)
     }
 }
 
-/* What is not done forward has no backward pass. @inside becomes the rows of that. */
-static enum ap_status turn_to_backward(struct selector *selector, uint8_t *inside, struct ap_error *reterr)
+static enum ap_status keep_nodes(struct ap_made_nodes *nodes, const struct ap_autograd *autograd, struct ap_error *reterr)
+{
+    for (size_t i = 0; i < autograd->node_count; i++)
+        if (autograd->nodes[i].producer != AP_NO_ROW)
+            AP_TRY_ADD(autograd->gate, nodes->list, nodes->count, nodes->capacity, reterr,
+                       (struct ap_made_node){ autograd->nodes[i].producer, autograd->nodes[i].row });
+    nodes->are_found = true;
+    return AP_OK;
+}
+
+static enum ap_status find_nodes(const struct selector *selector, struct ap_error *reterr)
 {
     struct ap_autograd autograd;
     const struct ap_facts *facts = selector->facts;
+    if (selector->nodes->are_found)
+        return AP_OK;
+    selector->nodes->count = 0;
     enum ap_status status = ap_autograd_init(&autograd, facts->trace, &facts->order, &facts->tree, facts->gate, reterr);
-    for (size_t i = 0; i < autograd.node_count && status == AP_OK; i++) {
-        uint32_t producer = autograd.nodes[i].producer;
-        if (producer != AP_NO_ROW && inside[producer] & 1u)
-            inside[autograd.nodes[i].row] |= 2u;
-    }
-    for (size_t row = 0; row < facts->trace->events.count; row++)
-        inside[row] >>= 1;
+    AP_AND_THEN(status, keep_nodes(selector->nodes, &autograd, reterr));
     ap_autograd_release(&autograd);
     return status;
+}
+
+/* What is not done forward has no backward pass. @inside becomes the rows of that. */
+static enum ap_status turn_to_backward(struct selector *selector, uint8_t *inside, struct ap_error *reterr)
+{
+    const struct ap_made_nodes *nodes = selector->nodes;
+    AP_TRY(find_nodes(selector, reterr));
+    for (size_t i = 0; i < nodes->count; i++)
+        if (inside[nodes->list[i].producer] & 1u)
+            inside[nodes->list[i].row] |= 2u;
+    for (size_t row = 0; row < selector->trace->events.count; row++)
+        inside[row] >>= 1;
+    return AP_OK;
 }
 
 static enum ap_status find_backward(struct selector *selector, struct ap_error *reterr)
@@ -424,11 +444,11 @@ static void sum_host(struct ap_selection *selection, const struct ap_replay_grap
 }
 
 enum ap_status ap_selection_find(struct ap_selection *selection, const struct ap_facts *facts,
-                                 const struct ap_replay_graph *graph, const struct ap_change *change,
-                                 struct ap_error *reterr)
+                                 const struct ap_replay_graph *graph, struct ap_made_nodes *nodes,
+                                 const struct ap_change *change, struct ap_error *reterr)
 {
     struct selector selector = {
-        .facts = facts, .trace = facts->trace, .graph = graph, .change = change, .selection = selection
+        .facts = facts, .trace = facts->trace, .graph = graph, .change = change, .nodes = nodes, .selection = selection
     };
     *selection = (struct ap_selection){ .gate = graph->gate, .count = graph->count };
     if (!graph->count)

@@ -21,10 +21,19 @@ struct ap_selection {
     int64_t host_ns, device_ns; /* work of the tasks, as far as it is chosen; of devices, the rows themselves */
 };
 
+/** Nodes of the autograd engine, and what made them: found where somebody first asks, and kept for the next change. */
+struct ap_made_nodes {
+    struct ap_made_node {
+        uint32_t producer, row;
+    } * list;
+    size_t count, capacity;
+    bool are_found;
+};
+
 /** @selection may be released after a failure too. */
 AP_MUST_CHECK enum ap_status ap_selection_find(struct ap_selection *selection, const struct ap_facts *facts,
-                                               const struct ap_replay_graph *graph, const struct ap_change *change,
-                                               struct ap_error *reterr);
+                                               const struct ap_replay_graph *graph, struct ap_made_nodes *nodes,
+                                               const struct ap_change *change, struct ap_error *reterr);
 void ap_selection_release(struct ap_selection *selection);
 
 /** About what the profiler takes for a row of the host: less than a microsecond, of PyTorch 2 on processors of its years. */

@@ -120,6 +120,16 @@ static void find_quiet(struct ap_predictor *predictor)
     predictor->quiet_ns = own_ns < loud_ns - loud_ns / 4 ? loud_ns - own_ns : loud_ns / 4;
 }
 
+/* NULL = not too many. */
+static const char *find_too_many_tracks(const struct ap_facts *facts, bool asked)
+{
+    if (facts->order.track_count > AP_REPLAYED_TRACKS_MAX && !asked)
+        return "more than ten thousand threads and streams are replayed only where a change is asked for";
+    if (facts->order.track_count > AP_REPLAY_TRACKS_MAX)
+        return "more than 134,217,727 threads and streams are not replayed";
+    return NULL;
+}
+
 enum ap_status ap_predictor_init(struct ap_predictor *predictor, const struct ap_facts *facts, bool asked,
                                  struct ap_error *reterr)
 {
@@ -136,10 +146,9 @@ enum ap_status ap_predictor_init(struct ap_predictor *predictor, const struct ap
         return AP_OK;
     }
     predictor->facts = facts = is_excerpt ? &predictor->excerpt.facts : facts;
-    if (facts->order.track_count > AP_REPLAY_TRACKS_MAX) {
-        predictor->why_not = "more than 134,217,727 threads and streams are not replayed";
+    predictor->why_not = find_too_many_tracks(facts, asked);
+    if (predictor->why_not)
         return AP_OK;
-    }
     AP_TRY(ap_replay_graph_init(&predictor->graph, facts->trace, &facts->order, &facts->path_index, &facts->calls,
                                 &facts->steps, facts->main_track, facts->gate, reterr));
     if (is_excerpt)
@@ -160,8 +169,10 @@ void ap_predictor_release(struct ap_predictor *predictor)
     ap_replay_times_release(&predictor->recorded);
     ap_replay_times_release(&predictor->unchanged);
     ap_replay_graph_release(&predictor->graph);
-    if (predictor->facts)
+    if (predictor->facts) {
+        AP_FREE(predictor->facts->gate, predictor->nodes.list, predictor->nodes.capacity);
         ap_arena_release(&predictor->arena);
+    }
     ap_excerpt_release(&predictor->excerpt);
     *predictor = (struct ap_predictor){ .facts = NULL };
 }
@@ -290,7 +301,7 @@ static const char *limit_of(const struct ap_change *const *changes, size_t count
     return count == 1 ? ap_change_verb_limit(changes[0]->verb) : NULL;
 }
 
-enum ap_status ap_predict(const struct ap_predictor *predictor, const struct ap_change *const *changes, size_t count,
+enum ap_status ap_predict(struct ap_predictor *predictor, const struct ap_change *const *changes, size_t count,
                           struct ap_prediction *ret_prediction, struct ap_error *reterr)
 {
     struct ap_replay_edit edit;
@@ -300,7 +311,8 @@ enum ap_status ap_predict(const struct ap_predictor *predictor, const struct ap_
     enum ap_status status = ap_replay_edit_init(&edit, &predictor->graph, reterr);
     for (size_t i = 0; i < count && status == AP_OK; i++) {
         uint64_t rows = 0;
-        status = ap_change_apply(predictor->facts, &predictor->graph, &predictor->batch, changes[i], &edit, &rows, reterr);
+        status = ap_change_apply(predictor->facts, &predictor->graph, &predictor->batch, &predictor->nodes, changes[i],
+                                 &edit, &rows, reterr);
         prediction.rows += rows;
         of_workers |= changes[i]->verb == AP_CHANGE_workers;
     }

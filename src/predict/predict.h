@@ -31,6 +31,7 @@ struct ap_predictor {
     const struct ap_facts *facts; /* of what is replayed */
     struct ap_excerpt excerpt;    /* that is this where the recording is long */
     struct ap_batch_cost batch;   /* to be filled in where it is known */
+    struct ap_made_nodes nodes;
     struct ap_replay_graph graph;
     struct ap_replay_times recorded, unchanged;
     int64_t window_error_ns, step_error_ns; /* how far the replay is off: of the window, and of the step that is off most */
@@ -50,6 +51,8 @@ struct ap_predictor {
 #define AP_REPLAYED_ROWS 250000
 #define AP_EXCERPT_ROWS 60000
 #define AP_REPLAYED_ROWS_MAX 1000000
+/** Nor of more threads and streams than this: a thread takes as much room in the graph as ten of its rows. */
+#define AP_REPLAYED_TRACKS_MAX 10000
 
 /** Makes the graph and replays it unchanged: of all rows where that is @asked for, or they are few. Borrows @facts. May be
  *  released after a failure too. */
@@ -59,8 +62,8 @@ AP_MUST_CHECK enum ap_status ap_predictor_init(struct ap_predictor *predictor, c
 void ap_predictor_release(struct ap_predictor *predictor);
 
 /** All @changes together. The replay must be exact. */
-AP_MUST_CHECK enum ap_status ap_predict(const struct ap_predictor *predictor, const struct ap_change *const *changes,
-                                        size_t count, struct ap_prediction *ret_prediction, struct ap_error *reterr);
+AP_MUST_CHECK enum ap_status ap_predict(struct ap_predictor *predictor, const struct ap_change *const *changes, size_t count,
+                                        struct ap_prediction *ret_prediction, struct ap_error *reterr);
 
 /** One or more changes with ";" between, of which the first counts that is about any row. NULL in *ret_told where nothing is
  *  predicted: the replay is not exact, AP_TOLD_MAX were told, or no change can be read or is about any row. */

@@ -57,7 +57,7 @@ enum ap_status ap_what_if_check(const struct ap_what_if *what_if, struct ap_erro
     return AP_OK;
 }
 
-static enum ap_status add_asked(const struct ap_predictor *predictor, const struct ap_change *changes, size_t count,
+static enum ap_status add_asked(struct ap_predictor *predictor, const struct ap_change *changes, size_t count,
                                 struct ap_model *model, struct ap_value *list, struct ap_prediction *ret_together,
                                 struct ap_error *reterr)
 {
@@ -74,8 +74,8 @@ static enum ap_status add_asked(const struct ap_predictor *predictor, const stru
     return predictor->exact && count > 1 ? ap_predict(predictor, all, count, ret_together, reterr) : AP_OK;
 }
 
-static enum ap_status add_what_if(const struct ap_predictor *predictor, const struct ap_what_if *what_if,
-                                  struct ap_model *model, struct ap_value *to, struct ap_error *reterr)
+static enum ap_status add_what_if(struct ap_predictor *predictor, const struct ap_what_if *what_if, struct ap_model *model,
+                                  struct ap_value *to, struct ap_error *reterr)
 {
     struct ap_change *changes;
     struct ap_prediction together = { .rows = 0 };
@@ -177,7 +177,7 @@ static void add_finding_rows(const struct findings *findings, const uint32_t *or
     }
 }
 
-static enum ap_status predict_together(const struct ap_predictor *predictor, const struct findings *findings,
+static enum ap_status predict_together(struct ap_predictor *predictor, const struct findings *findings,
                                        const uint32_t *order, size_t count, struct ap_prediction *ret_prediction,
                                        struct ap_error *reterr)
 {

@@ -41,8 +41,8 @@ static int by_track_and_start(const void *left, const void *right)
 static unsigned words_of(struct ap_trace *trace, const struct ap_name_patterns *set, uint8_t *words, uint32_t row)
 {
     uint32_t name = trace->events.name[row];
-    if (!ap_row_is_of(trace, row, 1u << AP_KIND_operator | 1u << AP_KIND_annotation) || trace->events.dur_ns[row] < 0 ||
-        trace->events.start_ns[row] == AP_START_UNKNOWN)
+    if (words[name] == LOOKED_AT || !ap_row_is_of(trace, row, 1u << AP_KIND_operator | 1u << AP_KIND_annotation) ||
+        trace->events.dur_ns[row] < 0 || trace->events.start_ns[row] == AP_START_UNKNOWN)
         return 0;
     if (!words[name])
         words[name] = (uint8_t)(LOOKED_AT | ap_name_patterns_all(set, ap_row_name(trace, row)));
@@ -95,12 +95,22 @@ static bool begin_behind_closure(struct ap_trace *trace, const struct update *up
     return true;
 }
 
+static bool has_optimizer(const struct ap_trace *trace)
+{
+    for (uint32_t name = 1; name < ap_trace_id_count(trace); name++)
+        if (ap_text_starts_with(ap_trace_text(trace, name), "Optimizer.step#"))
+            return true;
+    return false;
+}
+
 enum ap_status ap_trace_leave_closures(struct ap_trace *trace, struct ap_notes *notes, struct ap_error *reterr)
 {
     struct ap_name_patterns set = { .gate = trace->gate };
     struct updates updates = { .count = 0 };
     uint64_t count = 0;
     uint8_t *words;
+    if (!has_optimizer(trace))
+        return AP_OK;
     AP_TRY(AP_ALLOC_CLEARED(trace->gate, words, ap_trace_id_count(trace), reterr));
     enum ap_status status = ap_name_patterns_init(&set, trace->gate, patterns, PATTERN_COUNT, reterr);
     AP_AND_THEN(status, find_updates(trace, &set, words, &updates, reterr));

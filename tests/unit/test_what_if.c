@@ -33,7 +33,7 @@ static void finish(struct tried *tried)
 }
 
 /* All of the changes, a NULL behind the last. */
-static struct ap_prediction gain(const struct tried *tried, const char *const *texts)
+static struct ap_prediction gain(struct tried *tried, const char *const *texts)
 {
     static struct ap_change changes[4];
     const struct ap_change *list[4];
@@ -50,7 +50,7 @@ static struct ap_prediction gain(const struct tried *tried, const char *const *t
     return prediction;
 }
 
-static int64_t gain_us(const struct tried *tried, const char *text)
+static int64_t gain_us(struct tried *tried, const char *text)
 {
     const char *const texts[] = { text, NULL };
     return gain(tried, texts).saves_ns / 1000;

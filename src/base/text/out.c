@@ -24,13 +24,9 @@ static void flush(struct ap_out *out)
     out->used_bytes = 0;
 }
 
-void ap_out_text(struct ap_out *out, struct ap_text text)
+/* Of its own, so that a text which fits, as nearly all do, needs no room on the stack. */
+static __attribute__((noinline)) void write_in_parts(struct ap_out *out, struct ap_text text)
 {
-    if (AP_LIKELY(text.bytes && text.bytes <= sizeof(out->buffer) - out->used_bytes)) {
-        memcpy(out->buffer + out->used_bytes, text.data, text.bytes);
-        out->used_bytes += text.bytes;
-        return;
-    }
     while (text.bytes) {
         if (out->used_bytes >= sizeof(out->buffer))
             flush(out);
@@ -42,6 +38,17 @@ void ap_out_text(struct ap_out *out, struct ap_text text)
         text.data += part;
         text.bytes -= part;
     }
+}
+
+void ap_out_text(struct ap_out *out, struct ap_text text)
+{
+    if (AP_UNLIKELY(!text.bytes || out->used_bytes + text.bytes > sizeof(out->buffer))) {
+        write_in_parts(out, text);
+        return;
+    }
+    char *to = out->buffer + out->used_bytes;
+    out->used_bytes += text.bytes;
+    memcpy(to, text.data, text.bytes);
 }
 
 void ap_out_format(struct ap_out *out, const char *format, ...)

@@ -229,14 +229,14 @@ static enum ap_status read_backwards(struct ap_habit_rows *rows, struct clearing
 }
 
 /* The rows of steps. Where the recording begins with a clear, gradients are cleared before they are made, not behind the
- * step that used them: those of other models live on there. */
+ * step that used them: those of other models live on there. Else nobody asks for the steps. */
 static enum ap_status find_steps(struct ap_habit_rows *rows, uint32_t **ret_steps, size_t *ret_count, size_t *ret_capacity,
                                  bool *ret_clears_first, struct ap_error *reterr)
 {
     const struct ap_row_order *order = &rows->facts->order;
-    size_t track = rows->facts->main_track;
+    const size_t *bounds = &order->track_start[rows->facts->main_track];
     bool is_first = true;
-    for (size_t at = order->track_start[track]; at < order->track_start[track + 1]; at++) {
+    for (size_t at = bounds[0]; at < bounds[1] && (is_first || *ret_clears_first); at++) {
         uint32_t row = order->rows[at];
         uint64_t words = ap_row_is_of(rows->trace, row, AP_HOST_KINDS) ? ap_habit_words_of(rows, row) : 0;
         *ret_clears_first |= is_first && AP_HAS(words, CLEARS);

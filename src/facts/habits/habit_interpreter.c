@@ -160,13 +160,31 @@ static void look_at_thread(struct search *search, size_t track)
     }
 }
 
-static enum ap_status search_threads(struct search *search, struct ap_error *reterr)
+/* Another thread of the process. */
+static bool is_beside(const struct search *search, size_t track)
 {
     const struct ap_track *tracks = search->trace->tracks;
     uint32_t main = search->facts->main_track;
+    return track != main && tracks[track].pid.id == tracks[main].pid.id;
+}
+
+static bool has_python_beside(const struct search *search)
+{
+    const struct ap_row_order *order = &search->facts->order;
+    for (size_t track = 0; track < order->track_count; track++)
+        for (size_t i = order->track_start[track]; i < order->track_start[track + 1] && is_beside(search, track); i++)
+            if (ap_row_is_of(search->trace, order->rows[i], 1u << AP_KIND_python))
+                return true;
+    return false;
+}
+
+static enum ap_status search_threads(struct search *search, struct ap_error *reterr)
+{
+    if (!has_python_beside(search))
+        return AP_OK;
     AP_TRY(find_held(search, reterr));
     for (size_t track = 0; search->held_count && track < search->facts->order.track_count; track++)
-        if (track != main && tracks[track].pid.id == tracks[main].pid.id)
+        if (is_beside(search, track))
             look_at_thread(search, track);
     tell_held(search);
     return AP_OK;

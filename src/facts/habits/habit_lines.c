@@ -154,51 +154,88 @@ static uint32_t called_by(struct lines *lines, uint32_t line, struct ap_habit *h
     return best;
 }
 
-static bool is_module_code(const struct ap_trace *trace, uint32_t row)
+/* What names of frames say of modules. */
+enum { SAYS_FORWARD = 1, SAYS_MODULE_CODE = 2, SAYS_MODULE = 4 };
+
+struct hooks {
+    struct lines *lines;
+    const struct ap_trace *trace;
+    uint8_t *says;             /* by name id */
+    uint8_t *leads_to_forward; /* by row */
+};
+
+static bool find_says(struct hooks *hooks)
 {
-    return row != AP_NO_ROW && ap_row_is_of(trace, row, 1u << AP_KIND_python) &&
-           ap_text_starts_with(ap_row_name(trace, row), "torch/nn/modules/module.py");
+    unsigned any = 0;
+    for (uint32_t name = 1; name < hooks->lines->name_count; name++) {
+        struct ap_text text = ap_trace_text(hooks->trace, name);
+        unsigned says = ap_text_ends_with(text, "forward") ? SAYS_FORWARD : 0;
+        says |= ap_text_starts_with(text, "torch/nn/modules/module.py") ? SAYS_MODULE_CODE : 0;
+        says |= ap_text_starts_with(text, "nn.Module: ") ? SAYS_MODULE : 0;
+        hooks->says[name] = (uint8_t)says;
+        any |= says;
+    }
+    return any & SAYS_FORWARD && any & SAYS_MODULE_CODE;
+}
+
+/* Of a frame of Python; of another row, nothing. */
+static unsigned says_of(const struct hooks *hooks, uint32_t row)
+{
+    return ap_row_is_of(hooks->trace, row, 1u << AP_KIND_python) ? hooks->says[hooks->trace->events.name[row]] : 0;
 }
 
 /* The rows from each forward up to the code of modules that called it, and that row: decorators of forward, whatever they
  * are called, are no hooks. Each row is passed once. */
-static void mark_forwards(const struct lines *lines, uint8_t *leads_to_forward)
+static void mark_forwards(const struct hooks *hooks)
 {
-    const struct ap_trace *trace = lines->trace;
-    for (uint32_t row = 0; row < trace->events.count; row++) {
-        if (!ap_row_is_of(trace, row, 1u << AP_KIND_python) || !ap_text_ends_with(ap_row_name(trace, row), "forward"))
+    const uint32_t *parent = hooks->lines->facts->tree.parent;
+    uint8_t *leads_to_forward = hooks->leads_to_forward;
+    for (uint32_t row = 0; row < hooks->trace->events.count; row++) {
+        if (!(says_of(hooks, row) & SAYS_FORWARD))
             continue;
-        for (uint32_t up = row; up != AP_NO_ROW && !leads_to_forward[up]; up = lines->facts->tree.parent[up]) {
-            if (!ap_row_is_of(trace, up, 1u << AP_KIND_python) || ap_text_starts_with(ap_row_name(trace, up), "nn.Module: "))
+        for (uint32_t up = row; up != AP_NO_ROW && !leads_to_forward[up]; up = parent[up]) {
+            if (!ap_row_is_of(hooks->trace, up, 1u << AP_KIND_python) || says_of(hooks, up) & SAYS_MODULE)
                 break;
             leads_to_forward[up] = 1;
-            if (is_module_code(trace, up))
+            if (says_of(hooks, up) & SAYS_MODULE_CODE)
                 break;
         }
     }
 }
 
 /* Modules call forward and hooks alike: what runs beside a forward is a hook. */
-static enum ap_status find_hooks(struct lines *lines, struct ap_error *reterr)
+static void add_hooks(const struct hooks *hooks)
 {
-    const struct ap_events *events = &lines->trace->events;
-    uint8_t *leads_to_forward = ap_mem_cleared(lines->habits->gate, events->count);
-    if (!leads_to_forward)
-        return ap_fail_memory(lines->habits->gate, reterr);
-    mark_forwards(lines, leads_to_forward);
+    struct ap_habits *habits = hooks->lines->habits;
+    const struct ap_events *events = &hooks->trace->events;
+    mark_forwards(hooks);
     for (uint32_t row = 0; row < events->count; row++) {
-        uint32_t parent = lines->facts->tree.parent[row];
-        if (leads_to_forward[row] || !is_module_code(lines->trace, parent) || !leads_to_forward[parent] ||
-            !ap_row_is_of(lines->trace, row, 1u << AP_KIND_python) ||
-            !ap_is_user_frame(&lines->habits->chains.frames, events->name[row]))
+        uint32_t parent = hooks->lines->facts->tree.parent[row];
+        if (hooks->leads_to_forward[row] || parent == AP_NO_ROW || !hooks->leads_to_forward[parent] ||
+            !(says_of(hooks, parent) & SAYS_MODULE_CODE) || !ap_row_is_of(hooks->trace, row, 1u << AP_KIND_python) ||
+            !ap_is_user_frame(&habits->chains.frames, events->name[row]))
             continue;
-        struct ap_habit *habit =
-            ap_habit_add(lines->habits, AP_HABIT_module_hook, row, events->dur_ns[row], events->dur_ns[row]);
+        struct ap_habit *habit = ap_habit_add(habits, AP_HABIT_module_hook, row, events->dur_ns[row], events->dur_ns[row]);
         if (habit)
             habit->line = events->name[row];
     }
-    ap_mem_free(lines->habits->gate, leads_to_forward, events->count);
-    return AP_OK;
+}
+
+static enum ap_status find_hooks(struct lines *lines, struct ap_error *reterr)
+{
+    struct ap_gate *gate = lines->habits->gate;
+    size_t rows = lines->trace->events.count;
+    struct hooks hooks = { .lines = lines, .trace = lines->trace };
+    AP_TRY(AP_ALLOC_CLEARED(gate, hooks.says, lines->name_count, reterr));
+    enum ap_status status = AP_OK;
+    if (find_says(&hooks)) {
+        status = AP_ALLOC_CLEARED(gate, hooks.leads_to_forward, rows, reterr);
+        if (status == AP_OK)
+            add_hooks(&hooks);
+        AP_FREE(gate, hooks.leads_to_forward, rows);
+    }
+    AP_FREE(gate, hooks.says, lines->name_count);
+    return status;
 }
 
 static enum ap_status find_lines(struct lines *lines, struct ap_error *reterr)

@@ -14,6 +14,17 @@ static bool is_untold(const struct ap_habit_rows *rows, uint32_t row)
            ap_text_starts_with(dims, "[[]");
 }
 
+/* Is there any operator of that kind? */
+static bool has_lists(const struct ap_trace *trace)
+{
+    for (uint32_t name = 1; name < ap_trace_id_count(trace); name++) {
+        struct ap_text text = ap_trace_text(trace, name);
+        if (ap_text_starts_with(text, "aten::_fused_") || ap_text_starts_with(text, "aten::_foreach_"))
+            return true;
+    }
+    return false;
+}
+
 /* Of a thread: until when an optimizer's step, or the clearing of its gradients, lasts. */
 struct reading {
     int64_t update_end_ns, clear_end_ns;
@@ -64,6 +75,8 @@ enum ap_status ap_habit_read_taken(struct ap_habit_rows *rows, struct ap_error *
     const struct ap_row_order *order = &rows->facts->order;
     struct reading all = { .fills = false };
     uint32_t taken = 0;
+    if (!has_lists(rows->trace))
+        return AP_OK;
     for (size_t track = 0; track < order->track_count; track++) {
         all.update_end_ns = all.clear_end_ns = INT64_MIN;
         for (size_t at = order->track_start[track]; at < order->track_start[track + 1]; at++)

@@ -46,13 +46,18 @@ enum name_role { DOES_NOTHING_ROLE, LAUNCH_ROLE, NO_ROLE, HAS_LONG = 4 }; /* the
 
 enum piece_class { CLASS_SURE, CLASS_OTHER, CLASS_NONE };
 
+/* @fixed is its name where it has not that of row @named; 0 = there was none yet. */
+struct edge {
+    int64_t at_ns;
+    uint32_t open, named, fixed;
+};
+
 /* Between two edges of rows of one thread. */
 struct piece {
     uint32_t row; /* the innermost around it; AP_NO_ROW = none */
-    uint32_t before, after;
     uint32_t track;
+    const struct edge *before, *after;
     int64_t start_ns, end_ns;
-    bool by_call; /* one of its edges is that of a call of the runtime */
 };
 
 /* What is known of equals of which one took long. */
@@ -87,29 +92,6 @@ static uint32_t name_of(const struct search *s, uint32_t row)
     return row == AP_NO_ROW || ap_row_kind(s->trace->events.tag[row]) == AP_KIND_annotation ? 0 : s->trace->events.name[row];
 }
 
-static enum piece_class class_of(const struct search *s, const struct piece *piece)
-{
-    if (piece->row == AP_NO_ROW)
-        return CLASS_OTHER;
-    int role = s->roles[s->trace->events.name[piece->row]] & ~HAS_LONG;
-    enum ap_event_kind kind = ap_row_kind(s->trace->events.tag[piece->row]);
-    if (kind == AP_KIND_runtime)
-        return role == LAUNCH_ROLE ? CLASS_OTHER : CLASS_NONE;
-    if (!ap_idle_is_of_host((enum ap_idle_cause)s->states->state[piece->row]))
-        return CLASS_NONE;
-    return kind == AP_KIND_operator && (role == DOES_NOTHING_ROLE || piece->by_call) ? CLASS_SURE : CLASS_OTHER;
-}
-
-/* ------------------------------------------------------------------------------------------------ from edge to edge */
-
-typedef enum ap_status (*see_piece)(struct search *s, const struct piece *piece, struct ap_error *reterr);
-
-/* @fixed is its name where it has not that of row @named; 0 = there was none yet. */
-struct edge {
-    int64_t at_ns;
-    uint32_t open, named, fixed;
-};
-
 static uint32_t edge_name(const struct search *s, const struct edge *edge)
 {
     return edge->named == AP_NO_ROW ? edge->fixed : name_of(s, edge->named) + EDGE_NAMES;
@@ -120,18 +102,31 @@ static bool is_call(const struct search *s, const struct edge *edge)
     return edge->named != AP_NO_ROW && ap_row_kind(s->trace->events.tag[edge->named]) == AP_KIND_runtime;
 }
 
+static enum piece_class class_of(const struct search *s, const struct piece *piece)
+{
+    if (piece->row == AP_NO_ROW)
+        return CLASS_OTHER;
+    int role = s->roles[s->trace->events.name[piece->row]] & ~HAS_LONG;
+    enum ap_event_kind kind = ap_row_kind(s->trace->events.tag[piece->row]);
+    if (kind == AP_KIND_runtime)
+        return role == LAUNCH_ROLE ? CLASS_OTHER : CLASS_NONE;
+    if (!ap_idle_is_of_host((enum ap_idle_cause)s->states->state[piece->row]))
+        return CLASS_NONE;
+    if (kind != AP_KIND_operator)
+        return CLASS_OTHER;
+    return role == DOES_NOTHING_ROLE || is_call(s, piece->before) || is_call(s, piece->after) ? CLASS_SURE : CLASS_OTHER;
+}
+
+/* ------------------------------------------------------------------------------------------------ from edge to edge */
+
+typedef enum ap_status (*see_piece)(struct search *s, const struct piece *piece, struct ap_error *reterr);
+
 static enum ap_status see(struct search *s, see_piece seen, uint32_t track, const struct edge *last, struct edge next,
                           struct ap_error *reterr)
 {
     if (next.at_ns - last->at_ns < s->least_ns || (last->named == AP_NO_ROW && !last->fixed))
         return AP_OK;
-    struct piece piece = { last->open,
-                           edge_name(s, last),
-                           edge_name(s, &next),
-                           track,
-                           last->at_ns,
-                           next.at_ns,
-                           is_call(s, last) || is_call(s, &next) };
+    struct piece piece = { last->open, track, last, &next, last->at_ns, next.at_ns };
     return seen(s, &piece, reterr);
 }
 
@@ -157,8 +152,11 @@ static enum ap_status walk_track(struct search *s, see_piece seen, uint32_t trac
         int64_t start_ns = s->trace->events.start_ns[row];
         if (!ap_row_is_of(s->trace, row, AP_HOST_KINDS))
             continue;
-        AP_TRY(close_rows(s, seen, track, &last, start_ns, reterr));
-        AP_TRY(see(s, seen, track, &last, (struct edge){ start_ns, row, row, 0 }, reterr));
+        /* Pieces lie between the starts of two rows, and are no longer than that. */
+        if (start_ns - last.at_ns >= s->least_ns) {
+            AP_TRY(close_rows(s, seen, track, &last, start_ns, reterr));
+            AP_TRY(see(s, seen, track, &last, (struct edge){ start_ns, row, row, 0 }, reterr));
+        }
         last = (struct edge){ start_ns, row, AP_NO_ROW, EDGE_BEGIN };
     }
     return close_rows(s, seen, track, &last, INT64_MAX, reterr);
@@ -182,8 +180,8 @@ static enum ap_status note_long(struct search *s, const struct piece *piece, str
     if (class == CLASS_NONE || s->all.count == KINDS_MOST)
         return AP_OK;
     s->roles[name] |= HAS_LONG;
-    AP_TRY(ap_pair_map_add(&s->places, name, piece->before, &place, reterr));
-    AP_TRY(ap_pair_map_add(&s->all, place, piece->after, &found.number, reterr));
+    AP_TRY(ap_pair_map_add(&s->places, name, edge_name(s, piece->before), &place, reterr));
+    AP_TRY(ap_pair_map_add(&s->all, place, edge_name(s, piece->after), &found.number, reterr));
     AP_TRY_ADD(s->gate, s->longs, s->count, s->capacity, reterr, found);
     return AP_OK;
 }
@@ -216,8 +214,8 @@ static enum ap_status count_equals(struct search *s, const struct piece *piece, 
     uint32_t name = name_of(s, piece->row);
     if (!(s->roles[name] & HAS_LONG))
         return AP_OK;
-    uint32_t place = ap_pair_map_find(&s->places, name, piece->before);
-    uint32_t number = place == AP_PAIR_NONE ? AP_PAIR_NONE : ap_pair_map_find(&s->all, place, piece->after);
+    uint32_t place = ap_pair_map_find(&s->places, name, edge_name(s, piece->before));
+    uint32_t number = place == AP_PAIR_NONE ? AP_PAIR_NONE : ap_pair_map_find(&s->all, place, edge_name(s, piece->after));
     if (number == AP_PAIR_NONE)
         return AP_OK;
     s->equals[number].count++;

@@ -68,6 +68,16 @@ static void close_rows(struct thread *thread, int64_t now_ns)
         thread->count--;
 }
 
+/* Many threads have few rows: none takes room once it is over. */
+static void forget_if_over(struct cutter *cutter, struct thread *thread)
+{
+    if (thread->count || thread->next_row != AP_NO_ROW || !thread->open)
+        return;
+    AP_FREE(cutter->gate, thread->open, thread->capacity);
+    thread->open = NULL;
+    thread->capacity = 0;
+}
+
 static enum ap_status open_row(struct cutter *cutter, struct thread *thread, uint32_t row, struct ap_error *reterr)
 {
     static const struct open_row nothing = { .row = AP_NO_ROW, .label = AP_NO_ROW };
@@ -120,6 +130,7 @@ static enum ap_status open_until(struct cutter *cutter, struct thread *thread, u
         find_next(cutter, thread, track);
     }
     close_rows(thread, now_ns);
+    forget_if_over(cutter, thread);
     return AP_OK;
 }
 
@@ -161,6 +172,8 @@ static enum ap_status cut_host(struct cutter *cutter, uint32_t track, int64_t st
         add_segment(cutter, now_ns, until_ns, open->label, track, class_of(open, piece_class));
         now_ns = until_ns;
     }
+    close_rows(thread, end_ns);
+    forget_if_over(cutter, thread);
     return AP_OK;
 }
 

@@ -95,6 +95,15 @@ static void take_kernel(struct ap_gpu_work *work, struct stretch *stretch, const
     stretch->between += stretch->between < UINT32_MAX;
 }
 
+/* Without one there is no attention either. */
+static bool has_softmax(const struct ap_part_context *context, const uint8_t *roles)
+{
+    for (uint32_t name = 1; name < ap_trace_id_count(context->trace); name++)
+        if (roles[ap_kernel_subfamily_of(&context->facts->families, name)] == ROLE_softmax)
+            return true;
+    return false;
+}
+
 static enum ap_status find_attention(struct ap_gpu_work *work, struct attention *found, struct ap_error *reterr)
 {
     const struct ap_part_context *context = work->context;
@@ -102,6 +111,8 @@ static enum ap_status find_attention(struct ap_gpu_work *work, struct attention 
     struct stretch *stretches; /* by track */
     uint8_t roles[AP_KERNEL_SUBFAMILY_MASK + 1] = { 0 };
     find_roles(roles);
+    if (!has_softmax(context, roles))
+        return AP_OK;
     AP_TRY(AP_ALLOC(context->gate, stretches, context->facts->order.track_count, reterr));
     for (size_t track = 0; track < context->facts->order.track_count; track++)
         stretches[track] = (struct stretch){ .gemm_ns = -1 };

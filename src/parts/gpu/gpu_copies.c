@@ -248,14 +248,39 @@ struct held {
     int64_t dtoh_ns;     /* from the device to the host */
 };
 
-static void hold_copy(struct ap_gpu_work *work, struct held *held, uint32_t row)
+enum { HOLDS_NOTHING = 1, HOLDS_DTOH, HOLDS_PAGEABLE }; /* 0 = the name was not asked for yet */
+
+static uint8_t holds(struct ap_text name)
+{
+    const char *direction = direction_of(name);
+    if (strcmp(direction, "DtoH") == 0)
+        return HOLDS_DTOH;
+    return strcmp(direction, "HtoD") == 0 && strcmp(memory_of(name), "pageable") == 0 ? HOLDS_PAGEABLE : HOLDS_NOTHING;
+}
+
+static void hold_copy(struct ap_gpu_work *work, struct held *held, uint8_t *of_name, uint32_t row)
 {
     const struct ap_trace *trace = work->context->trace;
-    const char *direction = direction_of(ap_row_name(trace, row));
-    if (strcmp(direction, "DtoH") == 0)
+    uint8_t *held_by = &of_name[trace->events.name[row]];
+    if (!*held_by)
+        *held_by = holds(ap_row_name(trace, row));
+    if (*held_by == HOLDS_DTOH)
         held->dtoh_ns = ap_gpu_add_ns(work, held->dtoh_ns, trace->events.dur_ns[row]);
-    else if (strcmp(direction, "HtoD") == 0 && strcmp(memory_of(ap_row_name(trace, row)), "pageable") == 0)
+    else if (*held_by == HOLDS_PAGEABLE)
         held->pageable_ns = ap_gpu_add_ns(work, held->pageable_ns, trace->events.dur_ns[row]);
+}
+
+static enum ap_status hold_copies(struct ap_gpu_work *work, struct held *held, struct ap_error *reterr)
+{
+    const struct ap_links *links = &work->context->facts->links;
+    const struct ap_trace *trace = work->context->trace;
+    uint8_t *of_name;
+    AP_TRY(AP_ALLOC_CLEARED(work->context->gate, of_name, ap_trace_id_count(trace), reterr));
+    for (size_t i = 0; i < links->count; i++)
+        if (ap_row_is_of(trace, links->rows[i].row, 1u << AP_KIND_memcpy))
+            hold_copy(work, held, of_name, links->rows[i].row);
+    AP_FREE(work->context->gate, of_name, ap_trace_id_count(trace));
+    return AP_OK;
 }
 
 static void hold_wait(struct ap_gpu_work *work, struct held *held, const struct ap_wait *wait)
@@ -274,9 +299,7 @@ static enum ap_status find_held(struct ap_gpu_work *work, struct held *ret_held,
     const struct ap_trace *trace = work->context->trace;
     struct ap_waits waits;
     *ret_held = (struct held){ 0 };
-    for (size_t i = 0; i < facts->links.count; i++)
-        if (ap_row_is_of(trace, facts->links.rows[i].row, 1u << AP_KIND_memcpy))
-            hold_copy(work, ret_held, facts->links.rows[i].row);
+    AP_TRY(hold_copies(work, ret_held, reterr));
     if (!ret_held->pageable_ns && !ret_held->dtoh_ns)
         return AP_OK;
     enum ap_status status =

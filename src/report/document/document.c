@@ -17,7 +17,13 @@
 
 const struct ap_value *ap_doc_at(const struct doc *doc, const char *path)
 {
-    return ap_value_at(&doc->model->root, path);
+    const char *dot = strchr(path, '.');
+    struct ap_text key = { path, dot ? (size_t)(dot - path) : strlen(path) };
+    if (!*path)
+        return &doc->model->root;
+    if (!*doc->top || !ap_text_equal((*doc->top)->key, key))
+        *doc->top = ap_value_member_of(&doc->model->root, key);
+    return dot ? ap_value_at(*doc->top, dot + 1) : *doc->top;
 }
 
 static bool is_known(const struct ap_value *value)

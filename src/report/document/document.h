@@ -124,7 +124,8 @@ struct doc_backend {
 
 /** A short form of the document. */
 struct doc_brief {
-    size_t findings; /* that are told whole; the others get a line each */
+    size_t findings;  /* that are told whole; the others get a line each */
+    bool is_too_long; /* what was written so far is more than may be: nobody reads what follows */
 };
 
 /** The first member of what a back end needs. */
@@ -133,6 +134,7 @@ struct doc {
     const struct ap_model *model;
     const struct doc_brief *brief; /* NULL = all is told, code too */
     const struct ap_value *beside; /* where the next look-up of a row's key in another object begins */
+    const struct ap_value **top;   /* the member of the report that was looked into last, where the next look-up begins */
 };
 
 /* ---- the model ---- */

@@ -27,7 +27,8 @@ struct html_contents {
 };
 
 struct html {
-    struct doc doc; /* sections write into it */
+    struct doc doc;             /* sections write into it */
+    const struct ap_value *top; /* of doc */
     struct ap_out out;
     const struct ap_model *model;
     struct ap_gate *gate;

@@ -234,7 +234,7 @@ void ap_html_init(struct html *html, const struct ap_model *model, struct ap_sin
         .rows_end = ap_html_rows_end,
         .most_rows = MOST_ROWS,
     };
-    *html = (struct html){ .doc = { .backend = &backend, .model = model },
+    *html = (struct html){ .doc = { .backend = &backend, .model = model, .top = &html->top },
                            .model = model,
                            .gate = model->arena.gate,
                            .sink = sink,

@@ -48,7 +48,7 @@ static struct ap_out *text_out(struct doc *doc)
 /* Texts of the report have no line break, so where lines are only counted they need not be made. */
 static bool counts_only(struct doc *doc, const struct ap_out *out)
 {
-    return md_of(doc)->only_lines || out == &md_of(doc)->left_out;
+    return md_of(doc)->only_lines != NULL || out == &md_of(doc)->left_out;
 }
 
 static bool is_unread(struct doc *doc)
@@ -87,6 +87,14 @@ static void end_section(struct md *md)
     md->lines_told = md->lines_left_out;
 }
 
+/* A form that is too long already is not gone through to its end. */
+static void count_lines(struct md *md)
+{
+    struct ap_error error;
+    if (md->only_lines && ap_out_finish(&md->out, &error) == AP_OK)
+        md->brief.is_too_long = *md->only_lines > AP_MD_BRIEF_LINES;
+}
+
 /* ---- blocks ---- */
 
 static void write_section(struct doc *doc, const char *title)
@@ -97,6 +105,7 @@ static void write_section(struct doc *doc, const char *title)
         return;
     }
     end_section(md);
+    count_lines(md);
     if (md->section_count < AP_MD_BRIEF_SECTIONS)
         md->section_count++;
     md->sections[md->section_count - 1] = (struct md_section){ .title = title };
@@ -336,11 +345,13 @@ void ap_md_init(struct md *md, const struct ap_model *model, const struct ap_md_
         .rows = begin_rows,
         .row = write_row,
     };
-    md->doc = (struct doc){ .backend = &backend, .model = model, .brief = form ? &md->brief : NULL };
+    md->doc = (struct doc){ .backend = &backend, .model = model, .brief = form ? &md->brief : NULL, .top = &md->top };
+    md->top = NULL;
     md->form = form;
     md->brief = (struct doc_brief){ .findings = form ? form->findings : 0 };
     md->lines_left_out = md->lines_told = md->section_count = md->rows = md->most_rows = 0;
-    md->heading_begins = md->row_is_left_out = md->only_lines = false;
+    md->heading_begins = md->row_is_left_out = false;
+    md->only_lines = NULL;
     ap_out_init(&md->out, sink);
     ap_out_init(&md->left_out, (struct ap_sink){ ap_md_count_lines, &md->lines_left_out });
 }

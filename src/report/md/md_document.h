@@ -16,6 +16,7 @@ struct md_section {
 
 struct md {
     struct doc doc;
+    const struct ap_value *top; /* of doc */
     struct ap_out out;
     bool cell_is_empty; /* nothing stands in the cell that is open */
     /* ---- the short form ---- */
@@ -27,7 +28,8 @@ struct md {
     struct md_section sections[AP_MD_BRIEF_SECTIONS];
     size_t section_count;
     struct ap_md_part part; /* below the heading that was written last */
-    bool only_lines;        /* nobody reads what is written: how many lines it has is all that is asked */
+    uint64_t *only_lines;   /* NULL, or nobody reads what is written: whether it has more lines than a short report may have
+                               is all that is asked, and they go there */
     size_t rows, most_rows; /* of the table or list that is open */
     bool heading_begins, row_is_left_out;
 };

@@ -121,7 +121,7 @@ void ap_all_sections(struct doc *doc)
     for (size_t i = 0; i < AP_COUNT_OF(names); i++)
         if (ap_text_is(ap_doc_text_at(doc, "focus"), names[i]))
             wanted = 1u << i;
-    for (size_t i = 0; i < AP_COUNT_OF(sections); i++) {
+    for (size_t i = 0; i < AP_COUNT_OF(sections) && !(doc->brief && doc->brief->is_too_long); i++) {
         if (!(sections[i].domains & wanted) || (of_profile && !(sections[i].domains & FOR_profile)) ||
             sections[i].domains & (host_alone ? OF_DEVICES : OF_HOST_ALONE))
             continue;

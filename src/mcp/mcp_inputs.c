@@ -99,9 +99,9 @@ static void look(const struct ap_mcp_call *call, const struct inputs *inputs, si
 static enum ap_status write_line(struct ap_mcp_call *call, const struct ap_value *row, struct ap_error *reterr)
 {
     char line[64];
-    struct ap_text path = ap_value_text(ap_value_member(row, "path"));
-    (void)snprintf(line, sizeof(line), "%s, %lld bytes: ", ap_value_text(ap_value_member(row, "kind")).data,
-                   (long long)ap_value_integer(ap_value_member(row, "bytes"), 0));
+    struct ap_text path = ap_text_member(row, "path");
+    (void)snprintf(line, sizeof(line), "%s, %lld bytes: ", ap_text_member(row, "kind").data,
+                   (long long)ap_integer_member(row, "bytes", 0));
     AP_TRY(ap_mcp_text_add(&call->text, line, reterr));
     AP_TRY(ap_mcp_text_write(&call->text, path.data, path.bytes, reterr));
     return ap_mcp_text_add(&call->text, "\n", reterr);

@@ -32,7 +32,7 @@ enum ap_status ap_mcp_explain(struct ap_mcp_call *call, struct ap_error *reterr)
 static enum ap_status add_code(struct ap_mcp_call *call, const struct ap_value *capture, const char *key,
                                struct ap_error *reterr)
 {
-    struct ap_text code = ap_value_text(ap_value_member(capture, key));
+    struct ap_text code = ap_text_member(capture, key);
     if (!code.bytes)
         return AP_OK;
     AP_TRY(ap_mcp_text_add(&call->text, "\n", reterr));
@@ -47,8 +47,7 @@ static enum ap_status write_advice(struct ap_mcp_call *call, const struct ap_val
     if (!reason)
         AP_TRY(ap_mcp_text_add(&call->text, "Nothing that could be judged is missing.\n", reterr));
     for (; reason; reason = reason->next) {
-        struct ap_text option = ap_value_text(ap_value_member(reason, "option")),
-                       text = ap_value_text(ap_value_member(reason, "text"));
+        struct ap_text option = ap_text_member(reason, "option"), text = ap_text_member(reason, "text");
         AP_TRY(ap_mcp_text_write(&call->text, option.data, option.bytes, reterr));
         AP_TRY(ap_mcp_text_add(&call->text, ": ", reterr));
         AP_TRY(ap_mcp_text_write(&call->text, text.data, text.bytes, reterr));

@@ -8,6 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "model_build.h"
+
 #include "poison.h"
 
 enum { MAX_CONDITIONS = 16, MAX_RUNS = 15 };
@@ -329,7 +331,7 @@ enum ap_status ap_mcp_object_add(struct ap_mcp_object *object, const char *key, 
 
 static bool is_change(const struct ap_value *row)
 {
-    struct ap_text change = ap_value_text(ap_value_member(row, "change"));
+    struct ap_text change = ap_text_member(row, "change");
     return ap_text_is(change, "worse") || ap_text_is(change, "better") || ap_text_is(change, "changed") ||
            ap_text_is(change, "differs") || ap_text_is(change, "new") || ap_text_is(change, "gone");
 }

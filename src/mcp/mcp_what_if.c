@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "mcp_report.h"
+#include "model_build.h"
 #include "value_text.h"
 
 #include "poison.h"
@@ -34,7 +35,7 @@ static enum ap_status write_all(struct ap_mcp_call *call, const struct ap_value 
 {
     struct ap_mcp_object object = { .call = call };
     const struct ap_value *together = ap_value_member(prediction, "what_if_together");
-    struct ap_text why_not = ap_value_text(ap_value_at(prediction, "replay.why_not"));
+    struct ap_text why_not = ap_text_at(prediction, "replay.why_not");
     const struct ap_value *row = ap_value_first(ap_value_member(prediction, "what_if"));
     if (why_not.bytes) {
         AP_TRY(ap_mcp_text_add(&call->text, "Nothing is predicted: ", reterr));
@@ -42,8 +43,7 @@ static enum ap_status write_all(struct ap_mcp_call *call, const struct ap_value 
         AP_TRY(ap_mcp_text_add(&call->text, "\n", reterr));
     }
     for (; row && !why_not.bytes; row = row->next)
-        AP_TRY(write_prediction(call, ap_value_text(ap_value_member(row, "change")), ap_value_member(row, "prediction"),
-                                reterr));
+        AP_TRY(write_prediction(call, ap_text_member(row, "change"), ap_value_member(row, "prediction"), reterr));
     if (together && together->type == AP_VALUE_OBJECT)
         AP_TRY(write_prediction(call, AP_TEXT("All together"), together, reterr));
     for (const struct ap_value *member = ap_value_first(prediction); member; member = member->next)

@@ -10,13 +10,12 @@
 #define MOST_PLACES 100 /* of a finding */
 #define MOST_MARKED 20  /* findings */
 
-static bool is_within(const struct ap_marked_stretch *in, const struct ap_value *place)
+bool ap_place_is_within(const struct ap_value *place, int64_t start_ns, int64_t dur_ns)
 {
     const struct ap_value *at = ap_value_member(place, "start_us");
-    int64_t start_ns = ap_value_integer(at, 0), dur_ns = ap_value_integer(ap_value_member(place, "dur_us"), 0);
-    return at && at->type == AP_VALUE_TIME_NS &&
-           (in->beyond ||
-            (start_ns < ap_html_sum(in->start_ns, in->dur_ns) && ap_html_sum(start_ns, dur_ns) > in->start_ns));
+    int64_t from_ns = ap_value_integer(at, 0);
+    int64_t to_ns = ap_html_sum(from_ns, ap_integer_member(place, "dur_us", 0));
+    return at && at->type == AP_VALUE_TIME_NS && from_ns < ap_html_sum(start_ns, dur_ns) && to_ns > start_ns;
 }
 
 static double x_at(const struct ap_marked_stretch *in, int64_t ns)
@@ -29,9 +28,9 @@ static double x_at(const struct ap_marked_stretch *in, int64_t ns)
 
 static void draw_place(struct html *html, const struct ap_marked_stretch *in, const struct ap_value *place)
 {
-    int64_t start_ns = ap_value_integer(ap_value_member(place, "start_us"), 0);
+    int64_t start_ns = ap_integer_member(place, "start_us", 0);
     double x = x_at(in, start_ns);
-    double width = x_at(in, ap_html_sum(start_ns, ap_value_integer(ap_value_member(place, "dur_us"), 0))) - x;
+    double width = x_at(in, ap_html_sum(start_ns, ap_integer_member(place, "dur_us", 0))) - x;
     ap_html_string(html, "<rect class=\"placemark\"");
     ap_svg_position(html, "x", x);
     ap_svg_position(html, "y", in->top);
@@ -45,7 +44,8 @@ static void mark_finding(struct html *html, const struct ap_marked_stretch *in, 
     int drawn = 0;
     const struct ap_value *place = ap_value_first(ap_value_member(finding, "places"));
     for (; place && drawn < MOST_PLACES && ap_html_has_room(html, 2000); place = place->next) {
-        if (!is_within(in, place))
+        const struct ap_value *at = ap_value_member(place, "start_us");
+        if (!at || at->type != AP_VALUE_TIME_NS || (!in->beyond && !ap_place_is_within(place, in->start_ns, in->dur_ns)))
             continue;
         if (!drawn++)
             ap_html_format(html, "<g class=\"marks hidden\" data-d=\"%d\">\n", rank);

@@ -12,6 +12,9 @@ struct ap_marked_stretch {
     bool beyond; /* the reader can go there: places outside are drawn outside */
 };
 
+/** Does the place of a finding overlap with this stretch? */
+bool ap_place_is_within(const struct ap_value *place, int64_t start_ns, int64_t dur_ns);
+
 /** The places of the page's findings within @stretch, a hidden group for each finding, that the script shows when the reader
  *  asks for one; nothing in pictures that stand alone. */
 void ap_mark_findings(struct html *html, const struct ap_marked_stretch *stretch);

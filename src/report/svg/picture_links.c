@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "finding_level.h"
+#include "finding_marks.h"
 #include "html_pictures.h"
 #include "picture_links.h"
 
@@ -45,17 +46,12 @@ static bool has_evidence(const struct ap_value *finding, const char *path)
 static bool has_place_within(const struct html *html, const struct ap_value *finding, const char *path)
 {
     const struct ap_value *stretch = ap_html_at(html, path);
-    int64_t start_ns = ap_value_integer(ap_value_member(stretch, "start_us"), 0);
-    int64_t end_ns = ap_html_sum(start_ns, ap_value_integer(ap_value_member(stretch, "dur_us"), 0));
+    int64_t start_ns = ap_integer_member(stretch, "start_us", 0);
+    int64_t dur_ns = ap_integer_member(stretch, "dur_us", 0);
     const struct ap_value *place = ap_value_first(ap_value_member(finding, "places"));
-    for (; place; place = place->next) {
-        const struct ap_value *at = ap_value_member(place, "start_us");
-        int64_t from_ns = ap_value_integer(at, 0);
-        int64_t to_ns = ap_html_sum(from_ns, ap_value_integer(ap_value_member(place, "dur_us"), 0));
-        if (at && at->type == AP_VALUE_TIME_NS && from_ns < end_ns && to_ns > start_ns)
-            return true;
-    }
-    return false;
+    while (place && !ap_place_is_within(place, start_ns, dur_ns))
+        place = place->next;
+    return place;
 }
 
 static bool shows(const struct html *html, const struct link *link, const struct ap_value *finding)

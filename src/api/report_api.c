@@ -25,7 +25,7 @@
 #include "rubric.h"
 #include "request_check.h"
 #include "run_request.h"
-#include "rubric_file.h"
+#include "text_file.h"
 #include "series.h"
 #include "shell_options.h"
 #include "snapshot.h"

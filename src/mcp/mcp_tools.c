@@ -6,7 +6,6 @@
 
 #include "decimal.h"
 #include "json_text.h"
-#include "mcp_marks.h"
 #include "model_build.h"
 #include "near_name.h"
 

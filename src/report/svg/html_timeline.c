@@ -2,7 +2,7 @@
  * Over time: what the devices did and why they did nothing, and the rows of threads and streams around one place. */
 #include <string.h>
 
-#include "finding_marks.h"
+#include "picture_links.h"
 #include "html_pictures.h"
 #include "kernel_name.h"
 #include "visible_text.h"

@@ -67,8 +67,8 @@ static enum ap_status analyze(struct opened_run *baseline, const struct ap_reque
     return AP_OK;
 }
 
-/* A run of either side. Memory of a report that is read back comes from @gate; an analysis has the same bound of its own, and
- * *ret_held_bytes of it stay in use. Nothing is left behind on failure. */
+/* A run of either side. Memory of a report that is read back comes from @gate; an analysis has the same bound of its own,
+ * and *ret_held_bytes of it stay in use. Nothing is left behind on failure. */
 static enum ap_status open_run(struct opened_run *baseline, const struct ap_request *request, const char *path,
                                struct ap_gate *gate, uint64_t *ret_held_bytes, struct ap_error *reterr)
 {

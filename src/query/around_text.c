@@ -45,10 +45,11 @@ static void write_row(struct ap_out *out, const struct ap_value *row, unsigned w
     ap_out_char(out, '\n');
 }
 
-static void write_title(struct ap_out *out, struct ap_text key)
+void ap_title_write(struct ap_out *out, struct ap_text key)
 {
     for (size_t i = 0; i < key.bytes; i++)
         ap_out_char(out, key.data[i] == '_' ? ' ' : key.data[i]);
+    ap_out_char(out, ':');
 }
 
 static bool is_row(const struct ap_value *value)
@@ -144,8 +145,7 @@ void ap_around_write_text(struct ap_out *out, const struct ap_value *answer, uns
                      (member->type == AP_VALUE_COUNT && member->as.integer == 0);
         if (empty)
             continue;
-        write_title(out, member->key);
-        ap_out_char(out, ':');
+        ap_title_write(out, member->key);
         if (member->type == AP_VALUE_LIST) {
             ap_out_char(out, '\n');
             write_list(out, member, width);

@@ -166,13 +166,6 @@ static enum ap_status fill_answer(const struct ap_rubric *rubric, const char *id
 
 /* ---- text ---- */
 
-static void write_title(struct ap_out *out, struct ap_text key)
-{
-    for (size_t i = 0; i < key.bytes; i++)
-        ap_out_char(out, key.data[i] == '_' ? ' ' : key.data[i]);
-    ap_out_char(out, ':');
-}
-
 /* What the figure at @path is compared with first. */
 static void write_limit(struct ap_out *out, const struct ap_value *answer, struct ap_text path)
 {
@@ -288,7 +281,7 @@ static void write_objects(struct ap_out *out, const struct ap_value *list)
                 continue;
             ap_out_string(out, first ? "" : ", ");
             if (!first) {
-                write_title(out, member->key);
+                ap_title_write(out, member->key);
                 ap_out_char(out, ' ');
             }
             ap_cell_write_text(out, member, 0);
@@ -310,7 +303,7 @@ static void write_text(struct ap_out *out, const struct ap_value *answer)
         const struct ap_value *first = ap_value_first(member);
         if (member->type == AP_VALUE_NULL || (member->type >= AP_VALUE_LIST && !first) || is_for_programs(member))
             continue;
-        write_title(out, member->key);
+        ap_title_write(out, member->key);
         if (member->type == AP_VALUE_OBJECT) {
             ap_facts_write_text(out, member);
         } else if (first && first->type == AP_VALUE_OBJECT) {

@@ -3,12 +3,12 @@
 #ifndef AP_COMPARED_RUNS_H
 #define AP_COMPARED_RUNS_H
 
-#include "baseline.h"
+#include "analyze_profile/analyze_profile.h"
 #include "compare.h"
 
 struct ap_compared_runs {
     struct ap_gate *gate;
-    struct ap_baseline *opened; /* those before, then those beside the report's own */
+    struct opened_run *opened; /* those before, then those beside the report's own */
     struct ap_compare_run *runs;
     size_t before_count, more_count, room;
 };

@@ -79,7 +79,7 @@ enum ap_status ap_hang_add_last(const struct ap_rank_set *set, struct ap_model *
 {
     struct ap_value *hang = model->root.as.children.last; /* the only key there */
     const struct ap_value *surest = ap_value_first(ap_value_at(&model->root, "hang.causes"));
-    struct ap_text ranks = ap_value_text(ap_value_member(surest, "ranks"));
+    struct ap_text ranks = ap_text_member(surest, "ranks");
     if (hang && set->count && ranks.bytes)
         add_ranks(set, ranks, model, ap_add_list(model, hang, "last"));
     return ap_model_status(model, reterr);

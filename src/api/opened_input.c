@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "opened_input.h"
 
-#include "processors.h"
+#include "thread.h"
 
 #include "poison.h"
 

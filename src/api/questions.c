@@ -5,7 +5,7 @@
 #include "known_table.h"
 #include "report.h"
 #include "report_state.h"
-#include "rubric_file.h"
+#include "text_file.h"
 
 #include "poison.h"
 

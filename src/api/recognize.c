@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT
  * recognize.c - is a file a trace, a snapshot or a report of ours? Told by the first member that only one of them has. */
-#include <string.h>
-
 #include "analyze_profile/analyze_profile.h"
 #include "file_head.h"
 #include "input.h"
@@ -58,32 +56,15 @@ enum ap_status ap_recognize_opened(const char *path, const struct ap_opener *ope
     return recognize(&gate, input, &notes, ret_artifact, reterr);
 }
 
-struct head_bytes {
-    const uint8_t *data;
-    size_t bytes;
-};
-
-static enum ap_status read_head(void *self, uint8_t *to, size_t cap_bytes, size_t *ret_bytes, struct ap_error *reterr)
-{
-    struct head_bytes *head = self;
-    (void)reterr;
-    *ret_bytes = head->bytes < cap_bytes ? head->bytes : cap_bytes;
-    memcpy(to, head->data, *ret_bytes);
-    head->data += *ret_bytes;
-    head->bytes -= *ret_bytes;
-    return AP_OK;
-}
-
 enum ap_status ap_recognize_head(const void *head, size_t bytes, enum ap_artifact *ret_artifact, struct ap_error *reterr)
 {
     struct ap_gate gate;
     struct ap_notes notes = { .notes = { { .count = 0 } } };
     struct ap_input *input;
     struct ap_input_options options = { .salvage = true, .accepts_logs = true };
-    struct head_bytes rest = { head, bytes };
+    struct ap_text rest = { head, bytes };
     *ret_artifact = AP_ARTIFACT_UNKNOWN;
     ap_gate_init(&gate, 0);
-    AP_TRY(ap_input_open_source(&gate, (struct ap_byte_source){ .read = read_head, .self = &rest }, &options, &notes, &input,
-                                reterr));
+    AP_TRY(ap_input_open_source(&gate, ap_text_source(&rest), &options, &notes, &input, reterr));
     return recognize(&gate, input, &notes, ret_artifact, reterr);
 }

@@ -25,7 +25,7 @@
 #include "rubric.h"
 #include "request_check.h"
 #include "run_request.h"
-#include "rubric_file.h"
+#include "text_file.h"
 #include "series.h"
 #include "shell_options.h"
 #include "snapshot.h"
@@ -340,8 +340,8 @@ static enum ap_status compare(struct run *run, struct ap_error *reterr)
 static void note_belonging(struct ap_report *report)
 {
     const struct ap_value *joined = ap_value_member(&report->model.root, "joined");
-    struct ap_text reason = ap_value_text(ap_value_member(joined, "reason"));
-    if (ap_value_integer(ap_value_member(joined, "belong"), 1))
+    struct ap_text reason = ap_text_member(joined, "reason");
+    if (ap_integer_member(joined, "belong", 1))
         return;
     ap_note_many(&report->memory_notes, AP_COUNTER_inputs_apart, 1);
     ap_note_detail(&report->memory_notes, AP_COUNTER_inputs_apart, "%.*s", (int)reason.bytes, reason.data);

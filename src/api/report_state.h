@@ -7,7 +7,7 @@
 #include "condition.h"
 #include "model_build.h"
 #include "overlay.h"
-#include "peaks_file.h"
+#include "text_file.h"
 #include "peak_stacks.h"
 #include "query.h"
 #include "rank_set.h"

@@ -26,7 +26,7 @@ int ap_report_worst_severity(const struct ap_report *report)
     int worst = -1;
     const struct ap_value *findings = ap_value_member(&report->model.root, "findings");
     for (const struct ap_value *finding = ap_value_first(findings); finding; finding = finding->next) {
-        int rank = ap_severity_rank(ap_value_text(ap_value_member(finding, "severity")));
+        int rank = ap_severity_rank(ap_text_member(finding, "severity"));
         worst = rank > worst ? rank : worst;
     }
     return worst;
@@ -37,7 +37,7 @@ int ap_report_failed_conditions(const struct ap_report *report)
     int failed = 0;
     const struct ap_value *condition = ap_value_first(ap_value_member(&report->model.root, "conditions"));
     for (; condition; condition = condition->next)
-        failed += ap_value_integer(ap_value_member(condition, "held"), report->strict) == 1;
+        failed += ap_integer_member(condition, "held", report->strict) == 1;
     return failed;
 }
 

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "processors.h"
+#include "thread.h"
 
 #include "poison.h"
 

@@ -5,6 +5,7 @@
 
 #include "decimal.h"
 #include "finding_id.h"
+#include "model_build.h"
 
 #include "poison.h"
 
@@ -70,8 +71,8 @@ static enum ap_status around_finding(const char *id, const struct ap_value *root
     if (!finding)
         return ap_refuse(reterr, AP_SETTING_SLICE, "the report has no such finding as '%.80s'", id);
     const struct ap_value *place = ap_value_first(ap_value_member(finding, "places"));
-    int64_t start_ns = ap_value_integer(ap_value_member(place, "start_us"), INT64_MIN);
-    int64_t dur_ns = ap_value_integer(ap_value_member(place, "dur_us"), -1);
+    int64_t start_ns = ap_integer_member(place, "start_us", INT64_MIN);
+    int64_t dur_ns = ap_integer_member(place, "dur_us", -1);
     if (start_ns == INT64_MIN || dur_ns < 0)
         return ap_refuse(reterr, AP_SETTING_SLICE, "'%.80s' is about no place in the trace: give START:END", id);
     *ret_slice = (struct ap_copy_slice){ start_ns, start_ns + dur_ns };

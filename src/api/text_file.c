@@ -45,8 +45,8 @@ static enum ap_status read_file(struct ap_gate *gate, int file, const char *what
     return status;
 }
 
-enum ap_status ap_text_file_read(struct ap_gate *gate, const char *path, const char *what, size_t max_bytes, char **ret_text,
-                                 size_t *ret_bytes, struct ap_error *reterr)
+static enum ap_status read_text(struct ap_gate *gate, const char *path, const char *what, size_t max_bytes, char **ret_text,
+                                size_t *ret_bytes, struct ap_error *reterr)
 {
     int file = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     if (file < 0)
@@ -54,4 +54,44 @@ enum ap_status ap_text_file_read(struct ap_gate *gate, const char *path, const c
     enum ap_status status = read_file(gate, file, what, max_bytes, ret_text, ret_bytes, reterr);
     (void)close(file);
     return status;
+}
+
+enum ap_status ap_rubric_read(struct ap_gate *gate, const char *path, struct ap_rubric **ret_rubric, struct ap_error *reterr)
+{
+    char *text;
+    size_t bytes;
+    if (!path)
+        return ap_rubric_read_builtin(gate, ret_rubric, reterr);
+    AP_TRY(read_text(gate, path, "the rubric", AP_RUBRIC_MAX_BYTES, &text, &bytes, reterr));
+    enum ap_status status = ap_rubric_parse(gate, text, bytes, path, ret_rubric, reterr);
+    AP_FREE(gate, text, AP_RUBRIC_MAX_BYTES + 1);
+    return status;
+}
+
+static enum ap_status add_own(struct ap_peaks_file *file, const char *path, struct ap_error *reterr)
+{
+    size_t bytes;
+    AP_TRY(read_text(file->gate, path, "the table of GPUs", AP_GPU_PEAKS_MAX_BYTES, &file->text, &bytes, reterr));
+    AP_TRY(ap_gpu_peaks_add(&file->peaks, (struct ap_text){ file->text, bytes }, reterr));
+    file->peaks.own_count = file->peaks.count;
+    return AP_OK;
+}
+
+enum ap_status ap_peaks_file_read(struct ap_peaks_file *file, const char *path, struct ap_gate *gate,
+                                  struct ap_error *reterr)
+{
+    *file = (struct ap_peaks_file){ .gate = gate };
+    AP_TRY(AP_ALLOC(gate, file->peaks.rows, AP_GPU_PEAKS_MAX, reterr));
+    if (path)
+        AP_TRY(add_own(file, path, reterr));
+    return ap_gpu_peaks_add(&file->peaks, ap_gpu_peaks_builtin(), reterr);
+}
+
+void ap_peaks_file_release(struct ap_peaks_file *file)
+{
+    if (!file->gate)
+        return;
+    AP_FREE(file->gate, file->text, AP_GPU_PEAKS_MAX_BYTES + 1);
+    AP_FREE(file->gate, file->peaks.rows, AP_GPU_PEAKS_MAX);
+    *file = (struct ap_peaks_file){ .gate = NULL };
 }

@@ -28,4 +28,7 @@ struct ap_byte_source {
     void *self;
 };
 
+/** The bytes of @rest, which is what is left of them and has to stay where it is. */
+struct ap_byte_source ap_text_source(struct ap_text *rest);
+
 #endif

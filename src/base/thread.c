@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#define _POSIX_C_SOURCE 200809L
+#define _GNU_SOURCE
 #include "thread.h"
 
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
-
-#include "processors.h"
+#include <unistd.h>
 
 #include "poison.h"
 
@@ -54,4 +54,15 @@ void ap_thread_share(size_t count, size_t threads, bool (*run)(void *self, size_
     (void)take_part(&sharing);
     for (size_t i = 0; i < started; i++)
         (void)pthread_join(helpers[i], NULL);
+}
+
+unsigned ap_processor_count(void)
+{
+#ifdef __linux__
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof(set), &set) == 0 && CPU_COUNT(&set) > 0)
+        return (unsigned)CPU_COUNT(&set);
+#endif
+    long count = sysconf(_SC_NPROCESSORS_ONLN);
+    return count > 0 ? (unsigned)count : 1;
 }

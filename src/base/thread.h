@@ -17,4 +17,7 @@ bool ap_thread_start(pthread_t *ret_thread, void *(*run)(void *self), void *self
  *  of which the caller's is one; fewer where no more can be had. Where a call answers false, no more are begun. */
 void ap_thread_share(size_t count, size_t threads, bool (*run)(void *self, size_t number), void *self);
 
+/** Processors that this process may use; at least 1. */
+unsigned ap_processor_count(void);
+
 #endif

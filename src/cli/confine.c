@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "memory_limit.h"
+#include "places.h"
 #include "sandbox.h"
 
 void ap_cli_limit_memory(struct ap_cli_options *options)
@@ -23,48 +24,16 @@ static bool is_folder(const char *path)
     return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
-static bool is_stdin(const char *path)
-{
-    return path && strcmp(path, "-") == 0;
-}
-
 /* Does the library open files by itself? Runs of many ranks are found in folders and read on several threads. */
 static bool opens_by_itself(const struct ap_cli_options *options)
 {
     bool many = options->is_series || options->merge || options->file_count > AP_CLI_FEW_FILES || options->trace_count > 1 ||
                 options->snapshot_count > 1 || options->request.rubric_path || options->request.peaks_path ||
                 options->request.more_baseline_count || options->request.more_run_count;
-    for (int i = 0; i < options->file_count; i++)
-        many = many || is_folder(options->files[i]) || is_stdin(options->files[i]);
-    for (int i = 0; i < options->trace_count; i++)
-        many = many || is_folder(options->traces[i]) || is_stdin(options->traces[i]);
-    for (int i = 0; i < options->snapshot_count; i++)
-        many = many || is_folder(options->snapshots[i]) || is_stdin(options->snapshots[i]);
-    return many || (options->request.baseline_path && is_folder(options->request.baseline_path));
-}
-
-/* Every path that may be read. */
-static size_t list_inputs(const struct ap_cli_options *options, const char **to, size_t room)
-{
-    const struct ap_request *request = &options->request;
-    size_t count = 0;
-    const char *one[] = { request->rubric_path, request->baseline_path, request->peaks_path, request->mapping_trace_path };
-    for (int i = 0; i < options->file_count && count < room; i++) {
-        const char *equals = options->is_series ? strchr(options->files[i], '=') : NULL;
-        to[count++] = equals ? equals + 1 : options->files[i];
-    }
-    for (int i = 0; i < options->trace_count && count < room; i++)
-        to[count++] = options->traces[i];
-    for (int i = 0; i < options->snapshot_count && count < room; i++)
-        to[count++] = options->snapshots[i];
-    for (size_t i = 0; i < sizeof(one) / sizeof(one[0]) && count < room; i++)
-        if (one[i])
-            to[count++] = one[i];
-    for (size_t i = 0; i < request->more_baseline_count && count < room; i++)
-        to[count++] = options->baselines[i];
-    for (size_t i = 0; i < request->more_run_count && count < room; i++)
-        to[count++] = options->runs[i];
-    return count;
+    const char *path;
+    for (size_t at = 0; !many && ap_cli_next_input(options, &at, &path);)
+        many = strcmp(path, "-") == 0 || is_folder(path);
+    return many;
 }
 
 #define MOST_INPUTS 4096
@@ -76,7 +45,9 @@ void ap_cli_confine(struct ap_cli_options *options, struct ap_cli_opened *opened
     struct ap_cli_sandbox sandbox = {
         .may_read = opens_by_itself(options), .may_make_files = options->pictures_out, .readable = inputs, .written = outputs
     };
-    size_t count = list_inputs(options, inputs, MOST_INPUTS);
+    size_t count = 0;
+    for (size_t at = 0; count < MOST_INPUTS && ap_cli_next_input(options, &at, &inputs[count]);)
+        count++;
     sandbox.readable_count = sandbox.may_read ? count : 0;
     if (!sandbox.may_read) {
         for (size_t i = 0; i < count; i++)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "deflate.h"
 
-#include <stdio.h>
 #include <string.h>
+
+#include "base.h"
 
 #define LEVEL 4               /* half the time of the default for some per cent more bytes */
 #define WINDOW_BITS (15 + 16) /* the largest, with a gzip header that holds no time */
@@ -15,9 +16,7 @@ enum ap_status ap_deflate_init(struct ap_deflate *gzip, ap_write_fn *write, void
     gzip->write_self = write_self;
     if (deflateInit2(&gzip->stream, LEVEL, Z_DEFLATED, WINDOW_BITS, 8, Z_DEFAULT_STRATEGY) == Z_OK)
         return AP_OK;
-    *reterr = (struct ap_error){ .status = AP_ERROR_MEMORY };
-    (void)snprintf(reterr->message, sizeof(reterr->message), "out of memory for compressing");
-    return AP_ERROR_MEMORY;
+    return ap_fail(reterr, AP_ERROR_MEMORY, "out of memory for compressing");
 }
 
 /* All that is in next_in, and with Z_FINISH all that zlib still holds. */
@@ -29,9 +28,8 @@ static enum ap_status drive(struct ap_deflate *gzip, int flush, struct ap_error 
         stream->avail_out = sizeof(gzip->buffer);
         (void)deflate(stream, flush);
         size_t bytes = sizeof(gzip->buffer) - stream->avail_out;
-        enum ap_status status = bytes ? gzip->write(gzip->write_self, gzip->buffer, bytes, reterr) : AP_OK;
-        if (status != AP_OK)
-            return status;
+        if (bytes)
+            AP_TRY(gzip->write(gzip->write_self, gzip->buffer, bytes, reterr));
     } while (stream->avail_out == 0);
     return AP_OK;
 }
@@ -43,9 +41,7 @@ enum ap_status ap_deflate_write(void *self, const char *data, size_t bytes, stru
         size_t piece = bytes < PIECE_BYTES ? bytes : PIECE_BYTES;
         gzip->stream.next_in = (z_const Bytef *)data;
         gzip->stream.avail_in = (uInt)piece;
-        enum ap_status status = drive(gzip, Z_NO_FLUSH, reterr);
-        if (status != AP_OK)
-            return status;
+        AP_TRY(drive(gzip, Z_NO_FLUSH, reterr));
         data += piece;
         bytes -= piece;
     }

@@ -10,6 +10,7 @@
 #endif
 
 #include "answers.h"
+#include "base.h"
 #include "cleanup.h"
 #include "confine.h"
 #include "options.h"
@@ -94,18 +95,17 @@ static enum exit_code take_file(struct ap_cli_options *options, const char *path
                                      : ap_recognize_opened(path, options->request.opener, &artifact, &error);
     if (status != AP_OK)
         return complain(status, path, &error);
-    if (artifact == AP_ARTIFACT_UNKNOWN) {
-        (void)snprintf(error.message, sizeof(error.message),
-                       "neither a PyTorch trace (traceEvents) nor a CUDA memory snapshot (segments) by its content; "
-                       "--cpu-trace or --memory-json says why");
-        return complain(AP_ERROR_INPUT, path, &error);
-    }
-    if (artifact == AP_ARTIFACT_REPORT) {
-        (void)snprintf(
-            error.message, sizeof(error.message),
-            "a report of this program: give it as --baseline FILE, beside a trace or snapshot to compare with it");
-        return complain(AP_ERROR_USAGE, path, &error);
-    }
+    if (artifact == AP_ARTIFACT_UNKNOWN)
+        return complain(
+            ap_fail(&error, AP_ERROR_INPUT,
+                    "neither a PyTorch trace (traceEvents) nor a CUDA memory snapshot (segments) by its content; "
+                    "--cpu-trace or --memory-json says why"),
+            path, &error);
+    if (artifact == AP_ARTIFACT_REPORT)
+        return complain(
+            ap_fail(&error, AP_ERROR_USAGE,
+                    "a report of this program: give it as --baseline FILE, beside a trace or snapshot to compare with it"),
+            path, &error);
     if (is_stdin && artifact != AP_ARTIFACT_TRACE && artifact != AP_ARTIFACT_SNAPSHOT)
         return usage("standard input can be one trace or one snapshot: give the files of a run by name");
     if (artifact == AP_ARTIFACT_TRACE)
@@ -142,10 +142,8 @@ static enum exit_code take_merged(struct ap_cli_options *options, int of_options
     for (int i = 0; i < options->file_count; i++) {
         enum ap_artifact artifact = AP_ARTIFACT_UNKNOWN;
         enum ap_status status = ap_recognize(options->files[i], &artifact, &error);
-        if (status == AP_OK && artifact != AP_ARTIFACT_SUMMARY && artifact != AP_ARTIFACT_FOLDER) {
-            (void)snprintf(error.message, sizeof(error.message), "not a file that --summary-out wrote");
-            status = AP_ERROR_INPUT;
-        }
+        if (status == AP_OK && artifact != AP_ARTIFACT_SUMMARY && artifact != AP_ARTIFACT_FOLDER)
+            status = ap_fail(&error, AP_ERROR_INPUT, "not a file that --summary-out wrote");
         if (status != AP_OK)
             return complain(status, options->files[i], &error);
     }
@@ -321,8 +319,7 @@ static enum exit_code finish_stdout(void)
     struct ap_error error = { .status = AP_ERROR_OUTPUT };
     if (fflush(stdout) == 0 && !ferror(stdout))
         return EXIT_WRITTEN;
-    (void)snprintf(error.message, sizeof(error.message), "standard output cannot be written");
-    return complain(AP_ERROR_OUTPUT, NULL, &error);
+    return complain(ap_fail(&error, AP_ERROR_OUTPUT, "standard output cannot be written"), NULL, &error);
 }
 
 static enum exit_code print_version(const struct ap_cli_options *options)
@@ -389,11 +386,10 @@ static enum exit_code take_redact_key(struct ap_cli_options *options)
     size_t bytes = file ? fread(key, 1, sizeof(key), file) : 0;
     if (file)
         (void)fclose(file);
-    if (bytes < AP_MIN_REDACT_KEY_BYTES) {
-        (void)snprintf(error.message, sizeof(error.message),
-                       "the key of --redact-key cannot be read, or has fewer than %d bytes", AP_MIN_REDACT_KEY_BYTES);
-        return complain(AP_ERROR_USAGE, NULL, &error);
-    }
+    if (bytes < AP_MIN_REDACT_KEY_BYTES)
+        return complain(ap_fail(&error, AP_ERROR_USAGE, "the key of --redact-key cannot be read, or has fewer than %d bytes",
+                                AP_MIN_REDACT_KEY_BYTES),
+                        NULL, &error);
     options->request.redact_key = key;
     options->request.redact_key_bytes = bytes;
     return EXIT_WRITTEN;
@@ -557,29 +553,18 @@ int ap_program(int argc, char **argv, const struct ap_program_team *team)
     struct ap_cli_options options = { .file_count = 0 };
     ap_cli_cleanup_begin();
     return_large_blocks();
-    options.files = calloc((size_t)argc + 1, sizeof(options.files[0]));
-    options.traces = calloc((size_t)argc + 1, sizeof(options.traces[0]));
-    options.snapshots = calloc((size_t)argc + 1, sizeof(options.snapshots[0]));
-    options.context = calloc((size_t)argc + 1, sizeof(options.context[0]));
-    options.fail_on = calloc((size_t)argc + 1, sizeof(options.fail_on[0]));
-    options.what_if = calloc((size_t)argc + 1, sizeof(options.what_if[0]));
-    options.roots = calloc((size_t)argc + 1, sizeof(options.roots[0]));
-    options.baselines = calloc((size_t)argc + 1, sizeof(options.baselines[0]));
-    options.runs = calloc((size_t)argc + 1, sizeof(options.runs[0]));
+    const char ***const lists[] = { &options.files,   &options.traces,    &options.snapshots,
+                                    &options.context, &options.fail_on,   &options.what_if,
+                                    &options.roots,   &options.baselines, &options.runs };
     options.series = calloc((size_t)argc + 1, sizeof(options.series[0]));
-    enum exit_code code = EXIT_LIMIT;
-    if (options.files && options.traces && options.snapshots && options.context && options.fail_on && options.what_if &&
-        options.roots && options.baselines && options.runs && options.series)
-        code = run_with_stack(argc, argv, &options, team);
+    bool has_room = options.series;
+    for (size_t i = 0; i < AP_COUNT_OF(lists); i++) {
+        *lists[i] = calloc((size_t)argc + 1, sizeof(**lists[i]));
+        has_room = has_room && *lists[i];
+    }
+    enum exit_code code = has_room ? run_with_stack(argc, argv, &options, team) : EXIT_LIMIT;
+    for (size_t i = 0; i < AP_COUNT_OF(lists); i++)
+        free(*lists[i]);
     free(options.series);
-    free(options.runs);
-    free(options.baselines);
-    free(options.roots);
-    free(options.fail_on);
-    free(options.what_if);
-    free(options.context);
-    free(options.snapshots);
-    free(options.traces);
-    free(options.files);
     return (int)code;
 }

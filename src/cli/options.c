@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "near_option.h"
+#include "near_name.h"
+
+#undef AP_TEXT /* options.def has its own */
 
 #define DEFAULT_TOP_N 20
 #define MOST_SECONDS 1000000
@@ -342,17 +344,21 @@ static bool take(struct ap_cli_options *options, const struct entry *entry, cons
     return true;
 }
 
-const char *ap_cli_option_name(size_t i)
-{
-    for (size_t at = 0; at < ENTRY_COUNT; at++)
-        if (entries[at].kind != ENTRY_TITLE && i-- == 0)
-            return entries[at].name;
-    return NULL;
-}
+#define NAME_BYTES 40
 
+/* "there is no option '--jsn-out'; did you mean --json-out?" */
 static bool no_option(const char *argument, char *to, size_t bytes)
 {
-    ap_cli_tell_near_option(argument, to, bytes);
+    static char names[ENTRY_COUNT][NAME_BYTES];
+    struct ap_near_names near = { .count = 0 };
+    char told[160];
+    for (size_t i = 0; i < ENTRY_COUNT; i++) {
+        (void)snprintf(names[i], NAME_BYTES, "--%s", entries[i].name);
+        if (entries[i].kind != ENTRY_TITLE)
+            ap_near_names_offer(&near, (struct ap_text){ argument, strcspn(argument, "=") }, ap_text_of(names[i]));
+    }
+    ap_near_names_write(&near, told, sizeof(told));
+    (void)snprintf(to, bytes, "there is no option '%.120s'%s", argument, told);
     return false;
 }
 

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base.h"
 #include "cleanup.h"
 
 static bool paths_are_hidden;
@@ -26,9 +27,7 @@ static const char *shown_path(const struct ap_output *output)
 
 static enum ap_status fail(const struct ap_output *output, const char *what, struct ap_error *reterr)
 {
-    *reterr = (struct ap_error){ .status = AP_ERROR_OUTPUT };
-    (void)snprintf(reterr->message, sizeof(reterr->message), "%s: %s: %s", shown_path(output), what, strerror(errno));
-    return AP_ERROR_OUTPUT;
+    return ap_fail(reterr, AP_ERROR_OUTPUT, "%s: %s: %s", shown_path(output), what, strerror(errno));
 }
 
 static enum ap_status open_direct(struct ap_output *output, struct ap_error *reterr)

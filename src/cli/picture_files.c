@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base.h"
 #include "cleanup.h"
 #include "places.h"
 
@@ -18,29 +19,22 @@ struct ap_cli_picture {
     char path[AP_OUTPUT_PATH_BYTES];
 };
 
-static enum ap_status fail(enum ap_status status, const char *path, const char *why, struct ap_error *reterr)
-{
-    *reterr = (struct ap_error){ .status = status };
-    (void)snprintf(reterr->message, sizeof(reterr->message), "%.120s: %s", path, why);
-    return status;
-}
-
 static enum ap_status begin(void *self, const char *name, struct ap_error *reterr)
 {
     struct ap_cli_pictures *pictures = self;
     struct ap_cli_picture *picture = calloc(1, sizeof(*picture));
     if (!picture)
-        return fail(AP_ERROR_MEMORY, pictures->folder, "out of memory", reterr);
+        return ap_fail(reterr, AP_ERROR_MEMORY, "%.120s: %s", pictures->folder, "out of memory");
     picture->output.file = -1;
     picture->next = pictures->first;
     pictures->first = picture;
     int bytes = snprintf(picture->path, sizeof(picture->path), "%s/%s.svg", pictures->folder, name);
     if (bytes < 0 || (size_t)bytes >= sizeof(picture->path))
-        return fail(AP_ERROR_OUTPUT, pictures->folder, "the path is too long", reterr);
+        return ap_fail(reterr, AP_ERROR_OUTPUT, "%.120s: %s", pictures->folder, "the path is too long");
     if (ap_cli_is_input(pictures->options, picture->path))
-        return fail(AP_ERROR_USAGE, picture->path, "a picture would overwrite an input", reterr);
+        return ap_fail(reterr, AP_ERROR_USAGE, "%.120s: %s", picture->path, "a picture would overwrite an input");
     if (ap_cli_is_output(pictures->options, picture->path))
-        return fail(AP_ERROR_USAGE, picture->path, "a picture would overwrite another output", reterr);
+        return ap_fail(reterr, AP_ERROR_USAGE, "%.120s: %s", picture->path, "a picture would overwrite another output");
     return ap_output_open(&picture->output, picture->path, reterr);
 }
 
@@ -71,8 +65,9 @@ static bool make_folder(struct ap_cli_pictures *pictures)
 
 enum ap_status ap_cli_pictures_open(struct ap_cli_pictures *pictures, struct ap_error *reterr)
 {
-    return !pictures->folder || make_folder(pictures) ? AP_OK
-                                                      : fail(AP_ERROR_OUTPUT, pictures->folder, strerror(errno), reterr);
+    return !pictures->folder || make_folder(pictures)
+               ? AP_OK
+               : ap_fail(reterr, AP_ERROR_OUTPUT, "%.120s: %s", pictures->folder, strerror(errno));
 }
 
 enum ap_status ap_cli_pictures_write(struct ap_cli_pictures *pictures, const struct ap_report *report,

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base.h"
+
 /* The folder of a path, and its name in there. */
 static bool folder_of(const char *path, struct stat *ret_folder, const char **ret_name)
 {
@@ -42,7 +44,7 @@ static bool is_same_place(const char *a, const char *b)
 /* Standard input is no file that something could be written over. */
 static bool is_file_at(const char *input, const char *path)
 {
-    return input && strcmp(input, "-") != 0 && is_same_place(input, path);
+    return strcmp(input, "-") != 0 && is_same_place(input, path);
 }
 
 /* 8=FILE of a series. */
@@ -52,28 +54,34 @@ static const char *named_file(const struct ap_cli_options *options, const char *
     return options->is_series && digits && argument[digits] == '=' ? argument + digits + 1 : argument;
 }
 
-bool ap_cli_is_input(const struct ap_cli_options *options, const char *path)
+bool ap_cli_next_input(const struct ap_cli_options *options, size_t *at, const char **ret_path)
 {
     const struct ap_request *request = &options->request;
-    const char *inputs[] = { request->cpu_trace_path, request->memory_json_path, request->rubric_path,
-                             request->baseline_path,  request->peaks_path,       request->mapping_trace_path };
-    for (size_t i = 0; i < sizeof(inputs) / sizeof(inputs[0]); i++)
-        if (is_file_at(inputs[i], path))
-            return true;
-    for (size_t i = 0; i < request->more_baseline_count; i++)
-        if (is_file_at(options->baselines[i], path))
-            return true;
-    for (size_t i = 0; i < request->more_run_count; i++)
-        if (is_file_at(options->runs[i], path))
-            return true;
-    for (int i = 0; i < options->file_count; i++)
-        if (is_file_at(named_file(options, options->files[i]), path))
-            return true;
-    for (int i = 0; i < options->trace_count; i++)
-        if (is_file_at(options->traces[i], path))
-            return true;
-    for (int i = 0; i < options->snapshot_count; i++)
-        if (is_file_at(options->snapshots[i], path))
+    const char *one[] = { request->rubric_path, request->baseline_path, request->peaks_path, request->mapping_trace_path };
+    const struct {
+        const char *const *paths;
+        size_t count;
+    } lists[] = {
+        { options->files, (size_t)options->file_count },         { options->traces, (size_t)options->trace_count },
+        { options->snapshots, (size_t)options->snapshot_count }, { one, AP_COUNT_OF(one) },
+        { options->baselines, request->more_baseline_count },    { options->runs, request->more_run_count },
+    };
+    size_t before = 0;
+    for (size_t i = 0; i < AP_COUNT_OF(lists); before += lists[i++].count)
+        while (*at - before < lists[i].count) {
+            const char *path = lists[i].paths[(*at)++ - before];
+            *ret_path = i == 0 ? named_file(options, path) : path;
+            if (path)
+                return true;
+        }
+    return false;
+}
+
+bool ap_cli_is_input(const struct ap_cli_options *options, const char *path)
+{
+    const char *input;
+    for (size_t at = 0; ap_cli_next_input(options, &at, &input);)
+        if (is_file_at(input, path))
             return true;
     return false;
 }

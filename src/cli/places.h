@@ -9,6 +9,8 @@
 
 /** The files that a run writes, the pictures left out; NULL where one is not wanted. */
 void ap_cli_list_outputs(const struct ap_cli_options *options, const char *to[AP_CLI_OUTPUTS]);
+/** Every path that may be read, one a call: @at is 0 to begin with. False behind the last one. */
+bool ap_cli_next_input(const struct ap_cli_options *options, size_t *at, const char **ret_path);
 /** Is the path one of the inputs? */
 bool ap_cli_is_input(const struct ap_cli_options *options, const char *path);
 /** Is it one of the outputs, the pictures left out? */

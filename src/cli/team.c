@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "confine.h"
-#include "processors.h"
+#include "thread.h"
 
 /* Processes of one host that all took what there is would have it several times. */
 static void divide_host(struct ap_cli_options *options, unsigned per_host)

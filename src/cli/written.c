@@ -1,73 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "written.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "answers.h"
 #include "base.h"
 #include "deflate.h"
 
 #define STEP_SUMMARY_TOKENS 2000 /* a page, beside the summaries of other steps */
-
-struct ap_cli_run {
-    const struct ap_cli_options *options;
-    struct ap_report *report;
-};
-
-static enum ap_status write_json(const struct ap_cli_run *run, ap_write_fn *write, void *write_self, struct ap_error *reterr)
-{
-    return ap_report_write_json(run->report, write, write_self, reterr);
-}
-
-static enum ap_status write_markdown(const struct ap_cli_run *run, ap_write_fn *write, void *write_self,
-                                     struct ap_error *reterr)
-{
-    return ap_report_write_markdown(run->report, run->options->full ? AP_EXTENT_WHOLE : AP_EXTENT_SHORT, write, write_self,
-                                    reterr);
-}
-
-static enum ap_status write_digest(const struct ap_cli_run *run, ap_write_fn *write, void *write_self,
-                                   struct ap_error *reterr)
-{
-    return ap_report_write_digest(run->report, STEP_SUMMARY_TOKENS, write, write_self, reterr);
-}
-
-static enum ap_status write_html(const struct ap_cli_run *run, ap_write_fn *write, void *write_self, struct ap_error *reterr)
-{
-    return ap_report_write_html(run->report, write, write_self, reterr);
-}
-
-static enum ap_status write_trace(const struct ap_cli_run *run, ap_write_fn *write, void *write_self,
-                                  struct ap_error *reterr)
-{
-    return ap_report_write_trace(run->report, &run->options->request, write, write_self, reterr);
-}
-
-static enum ap_status write_slice(const struct ap_cli_run *run, ap_write_fn *write, void *write_self,
-                                  struct ap_error *reterr)
-{
-    return ap_report_write_slice(run->report, &run->options->request, write, write_self, reterr);
-}
-
-static enum ap_status write_ranks(const struct ap_cli_run *run, ap_write_fn *write, void *write_self,
-                                  struct ap_error *reterr)
-{
-    return ap_report_write_ranks(run->report, write, write_self, reterr);
-}
-
-static enum ap_status write_folded(const struct ap_cli_run *run, ap_write_fn *write, void *write_self,
-                                   struct ap_error *reterr)
-{
-    return ap_report_write_folded(run->report, write, write_self, reterr);
-}
-
-static enum ap_status write_junit(const struct ap_cli_run *run, ap_write_fn *write, void *write_self,
-                                  struct ap_error *reterr)
-{
-    return ap_report_write_junit(run->report, write, write_self, reterr);
-}
 
 /* Of all pictures the first passes. */
 struct first_picture {
@@ -98,53 +38,61 @@ static enum ap_status end_picture(void *self, struct ap_error *reterr)
     return AP_OK;
 }
 
-static enum ap_status write_first_picture(const struct ap_cli_run *run, ap_write_fn *write, void *write_self,
-                                          struct ap_error *reterr)
+static enum ap_status write_first_picture(const struct ap_cli_options *options, const struct ap_report *report,
+                                          ap_write_fn *write, void *write_self, struct ap_error *reterr)
 {
     struct first_picture first = { write, write_self, 0 };
     const struct ap_picture_taker taker = { begin_picture, take_picture, end_picture, &first };
-    AP_TRY(ap_report_write_pictures(run->report, &taker, reterr));
+    AP_TRY(ap_report_write_pictures(report, &taker, reterr));
     if (first.begun)
         return AP_OK;
-    return ap_fail(reterr, AP_ERROR_OUTPUT, "%.120s: there is no picture in this report", run->options->svg_out);
+    return ap_fail(reterr, AP_ERROR_OUTPUT, "%.120s: there is no picture in this report", options->svg_out);
 }
 
-static enum ap_status write_stdout(const struct ap_cli_run *run, ap_write_fn *write, void *write_self,
-                                   struct ap_error *reterr)
+/* In the order in which they are written. */
+enum form { JSON, HTML, TRACE, FOLDED, JUNIT, SLICE, RANKS, MARKDOWN, PICTURE, STEP_SUMMARY, STDOUT };
+_Static_assert(STDOUT + 1 == AP_CLI_MAX_WRITINGS, "a writing of each form");
+
+static enum ap_status write_form(enum form form, const struct ap_cli_options *options, struct ap_report *report,
+                                 ap_write_fn *write, void *self, struct ap_error *reterr)
 {
-    return ap_cli_write_stdout(run->options, run->report, write, write_self, reterr);
+    switch (form) {
+    case JSON: return ap_report_write_json(report, write, self, reterr);
+    case HTML: return ap_report_write_html(report, write, self, reterr);
+    case TRACE: return ap_report_write_trace(report, &options->request, write, self, reterr);
+    case FOLDED: return ap_report_write_folded(report, write, self, reterr);
+    case JUNIT: return ap_report_write_junit(report, write, self, reterr);
+    case SLICE: return ap_report_write_slice(report, &options->request, write, self, reterr);
+    case RANKS: return ap_report_write_ranks(report, write, self, reterr);
+    case MARKDOWN:
+        return ap_report_write_markdown(report, options->full ? AP_EXTENT_WHOLE : AP_EXTENT_SHORT, write, self, reterr);
+    case PICTURE: return write_first_picture(options, report, write, self, reterr);
+    case STEP_SUMMARY: return ap_report_write_digest(report, STEP_SUMMARY_TOKENS, write, self, reterr);
+    case STDOUT: return ap_cli_write_stdout(options, report, write, self, reterr);
+    }
+    return AP_OK;
 }
 
 void ap_cli_written_begin(struct ap_cli_written *written, const struct ap_cli_options *options)
 {
-    const struct {
-        const char *path;
-        ap_cli_write_fn *write;
-        bool at_end;
-    } all[AP_CLI_MAX_WRITINGS] = {
-        { .path = options->json_out, .write = write_json },
-        { .path = options->html_out, .write = write_html },
-        { .path = options->trace_out, .write = write_trace },
-        { .path = options->folded_out, .write = write_folded },
-        { .path = options->junit_out, .write = write_junit },
-        { .path = options->slice_out, .write = write_slice },
-        { .path = options->summary_out, .write = write_ranks },
-        { .path = options->md_out, .write = write_markdown },
-        { .path = options->svg_out, .write = write_first_picture },
-        { .path = options->step_summary ? getenv(AP_CLI_STEP_SUMMARY) : NULL, .write = write_digest, .at_end = true },
-        { .path = ap_cli_uses_stdout(options) ? "-" : NULL, .write = write_stdout },
+    const char *const paths[] = {
+        [JSON] = options->json_out,
+        [HTML] = options->html_out,
+        [TRACE] = options->trace_out,
+        [FOLDED] = options->folded_out,
+        [JUNIT] = options->junit_out,
+        [SLICE] = options->slice_out,
+        [RANKS] = options->summary_out,
+        [MARKDOWN] = options->md_out,
+        [PICTURE] = options->svg_out,
+        [STEP_SUMMARY] = options->step_summary ? getenv(AP_CLI_STEP_SUMMARY) : NULL,
+        [STDOUT] = ap_cli_uses_stdout(options) ? "-" : NULL,
     };
     written->count = 0;
-    for (size_t i = 0; i < AP_COUNT_OF(all); i++) {
-        struct ap_cli_writing *writing = &written->writings[written->count];
-        if (!all[i].path)
-            continue;
-        writing->path = all[i].path;
-        writing->write = all[i].write;
-        writing->at_end = all[i].at_end;
-        writing->output.file = -1;
-        written->count++;
-    }
+    for (unsigned form = 0; form < AP_COUNT_OF(paths); form++)
+        if (paths[form])
+            written->writings[written->count++] =
+                (struct ap_cli_writing){ .output.file = -1, .path = paths[form], .form = form };
     written->pictures = (struct ap_cli_pictures){ .folder = options->pictures_out, .options = options };
 }
 
@@ -152,41 +100,36 @@ enum ap_status ap_cli_written_open(struct ap_cli_written *written, struct ap_err
 {
     enum ap_status status = ap_cli_pictures_open(&written->pictures, reterr);
     for (size_t i = 0; i < written->count && status == AP_OK; i++)
-        status = (written->writings[i].at_end ? ap_output_open_end : ap_output_open)(&written->writings[i].output,
-                                                                                     written->writings[i].path, reterr);
+        status = (written->writings[i].form == STEP_SUMMARY
+                      ? ap_output_open_end /* behind what the file holds */
+                      : ap_output_open)(&written->writings[i].output, written->writings[i].path, reterr);
     return status;
 }
 
 /* Compressed where the name says so. */
-static enum ap_status write_named(const struct ap_cli_run *run, struct ap_cli_writing *writing, struct ap_error *reterr)
+static enum ap_status write_named(const struct ap_cli_options *options, struct ap_report *report,
+                                  struct ap_cli_writing *writing, struct ap_error *reterr)
 {
-    size_t bytes = strlen(writing->path);
-    if (bytes < 3 || strcmp(writing->path + bytes - 3, ".gz") != 0)
-        return writing->write(run, ap_output_write, &writing->output, reterr);
+    enum form form = (enum form)writing->form;
+    if (!ap_text_ends_with(ap_text_of(writing->path), ".gz"))
+        return write_form(form, options, report, ap_output_write, &writing->output, reterr);
     struct ap_deflate deflate;
     AP_TRY(ap_deflate_init(&deflate, ap_output_write, &writing->output, reterr));
-    enum ap_status status = writing->write(run, ap_deflate_write, &deflate, reterr);
-    if (status == AP_OK)
-        status = ap_deflate_finish(&deflate, reterr);
+    enum ap_status status = write_form(form, options, report, ap_deflate_write, &deflate, reterr);
+    AP_AND_THEN(status, ap_deflate_finish(&deflate, reterr));
     ap_deflate_release(&deflate);
     return status;
-}
-
-static enum ap_status write_one(const struct ap_cli_run *run, struct ap_cli_writing *writing, struct ap_error *reterr)
-{
-    enum ap_status status = write_named(run, writing, reterr);
-    return status == AP_OK ? ap_output_close(&writing->output, reterr) : status;
 }
 
 enum ap_status ap_cli_written_write(struct ap_cli_written *written, const struct ap_cli_options *options,
                                     struct ap_report *report, struct ap_error *reterr)
 {
-    const struct ap_cli_run run = { options, report };
     enum ap_status status = ap_cli_pictures_write(&written->pictures, report, reterr);
-    for (size_t i = 0; i < written->count && status == AP_OK; i++)
-        status = write_one(&run, &written->writings[i], reterr);
-    if (status == AP_OK)
-        status = ap_cli_pictures_commit(&written->pictures, reterr);
+    for (size_t i = 0; i < written->count && status == AP_OK; i++) {
+        status = write_named(options, report, &written->writings[i], reterr);
+        AP_AND_THEN(status, ap_output_close(&written->writings[i].output, reterr));
+    }
+    AP_AND_THEN(status, ap_cli_pictures_commit(&written->pictures, reterr));
     for (size_t i = 0; i < written->count && status == AP_OK; i++)
         status = ap_output_commit(&written->writings[i].output, reterr);
     return status;

@@ -9,16 +9,10 @@
 #define AP_CLI_STEP_SUMMARY "GITHUB_STEP_SUMMARY"
 #define AP_CLI_MAX_WRITINGS 11
 
-struct ap_cli_run;
-
-typedef enum ap_status ap_cli_write_fn(const struct ap_cli_run *run, ap_write_fn *write, void *write_self,
-                                       struct ap_error *reterr);
-
 struct ap_cli_writing {
     struct ap_output output;
     const char *path;
-    bool at_end; /* written behind what the file holds */
-    ap_cli_write_fn *write;
+    unsigned form; /* see written.c */
 };
 
 struct ap_cli_written {

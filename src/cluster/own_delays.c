@@ -23,13 +23,9 @@ struct limiting {
     int64_t *more_ns; /* by rank: what it did more of in the step, all classes */
 };
 
-struct roles {
-    const uint32_t *role;
-};
-
 static bool is_role_before(const void *context, uint32_t a, uint32_t b)
 {
-    const uint32_t *role = ((const struct roles *)context)->role;
+    const uint32_t *role = context;
     return role[a] != role[b] ? role[a] < role[b] : a < b;
 }
 
@@ -84,16 +80,13 @@ static void limit_step(struct limiting *limiting, size_t step)
 static enum ap_status limit_to_more(struct limiting *limiting, struct ap_error *reterr)
 {
     struct ap_delays *delays = limiting->delays;
-    const struct roles roles = { delays->role };
-    size_t count = delays->rank_count;
-    AP_TRY(AP_ALLOC(delays->gate, limiting->order, count, reterr));
+    size_t count;
+    AP_TRY(ap_top_indices(delays->gate, (uint32_t)delays->rank_count, 0, is_role_before, delays->role, &limiting->order,
+                          &count, reterr));
     AP_TRY(AP_ALLOC(delays->gate, limiting->more_ns, count, reterr));
-    for (uint32_t i = 0; i < count; i++) {
-        limiting->order[i] = i;
+    for (size_t i = 0; i < count; i++)
         for (int class = 0; class < AP_SPENT_COUNT_; class ++)
             delays->ranks[i].cause_ns[class] = 0;
-    }
-    AP_TRY(ap_sort_list(delays->gate, limiting->order, count, is_role_before, &roles, reterr));
     for (size_t step = 0; step < delays->step_count; step++)
         limit_step(limiting, step);
     return AP_OK;

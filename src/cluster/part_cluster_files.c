@@ -85,14 +85,10 @@ enum ap_status ap_cluster_add_files(const struct ap_run_found *found, struct ap_
 {
     const struct ap_run_view *view = found->view;
     struct listing listing = { .found = found };
-    size_t count = view->set->count;
-    if (count)
-        AP_TRY(AP_ALLOC(view->gate, listing.by_path, count, reterr));
-    for (uint32_t i = 0; i < count; i++)
-        listing.by_path[i] = i;
-    enum ap_status status = ap_sort_list(view->gate, listing.by_path, count, is_path_before, view, reterr);
-    if (status == AP_OK)
-        add_all(&listing, model, to);
+    size_t count;
+    AP_TRY(
+        ap_top_indices(view->gate, (uint32_t)view->set->count, 0, is_path_before, view, &listing.by_path, &count, reterr));
+    add_all(&listing, model, to);
     AP_FREE(view->gate, listing.by_path, count);
-    return status;
+    return AP_OK;
 }

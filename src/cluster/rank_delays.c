@@ -463,34 +463,27 @@ static uint64_t role_key(const struct ap_matching *matching, uint32_t rank)
     return key;
 }
 
-struct keys {
-    const uint64_t *keys;
-};
-
 static bool is_smaller_key(const void *context, uint32_t a, uint32_t b)
 {
-    const struct keys *keys = context;
-    return keys->keys[a] != keys->keys[b] ? keys->keys[a] < keys->keys[b] : a < b;
+    const uint64_t *keys = context;
+    return keys[a] != keys[b] ? keys[a] < keys[b] : a < b;
 }
 
 static enum ap_status find_roles(struct ap_delays *delays, struct ap_error *reterr)
 {
     uint64_t *list;
-    uint32_t *order = NULL;
-    size_t count = delays->rank_count;
+    uint32_t *order;
+    size_t count = delays->rank_count, order_count;
     AP_TRY(AP_ALLOC(delays->gate, list, count, reterr));
-    const struct keys keys = { list };
-    enum ap_status status = AP_ALLOC(delays->gate, order, count, reterr);
-    for (uint32_t i = 0; i < count && status == AP_OK; i++) {
+    for (uint32_t i = 0; i < count; i++)
         list[i] = role_key(delays->matching, i);
-        order[i] = i;
-    }
-    AP_AND_THEN(status, ap_sort_list(delays->gate, order, count, is_smaller_key, &keys, reterr));
+    enum ap_status status =
+        ap_top_indices(delays->gate, (uint32_t)count, 0, is_smaller_key, list, &order, &order_count, reterr);
     for (size_t i = 0, role = 0; i < count && status == AP_OK; i++) {
         role += i && list[order[i]] != list[order[i - 1]];
         delays->role[order[i]] = (uint32_t)role;
     }
-    AP_FREE(delays->gate, order, count);
+    AP_FREE(delays->gate, order, order_count);
     AP_FREE(delays->gate, list, count);
     return status;
 }

@@ -363,14 +363,9 @@ static void forget_chance(struct ap_judging *judging)
 
 /* ----------------------------------------------------------------------------------------------------------- hosts */
 
-struct host_order {
-    const struct ap_run_view *view;
-};
-
 static bool is_host_before(const void *context, uint32_t a, uint32_t b)
 {
-    const struct host_order *order = context;
-    uint32_t x = ap_view_rank(order->view, a)->host.id, y = ap_view_rank(order->view, b)->host.id;
+    uint32_t x = ap_view_rank(context, a)->host.id, y = ap_view_rank(context, b)->host.id;
     return x != y ? x < y : a < b;
 }
 
@@ -393,16 +388,13 @@ static void judge_host(struct ap_judging *judging, const uint32_t *ranks, size_t
 
 static enum ap_status find_slow_hosts(struct ap_judging *judging, struct ap_error *reterr)
 {
-    const struct host_order order = { judging->view };
-    size_t count = judging->view->count, late = 0;
+    size_t count, late = 0;
     uint32_t *ranks;
-    AP_TRY(AP_ALLOC(judging->verdict->gate, ranks, count, reterr));
-    for (uint32_t i = 0; i < count; i++) {
-        ranks[i] = i;
+    AP_TRY(ap_top_indices(judging->verdict->gate, (uint32_t)judging->view->count, 0, is_host_before, judging->view, &ranks,
+                          &count, reterr));
+    for (size_t i = 0; i < count; i++)
         late += judging->verdict->kinds[i] != AP_LATE_NONE;
-    }
-    enum ap_status status = ap_sort_list(judging->verdict->gate, ranks, count, is_host_before, &order, reterr);
-    for (size_t start = 0, end; start < count && status == AP_OK; start = end) {
+    for (size_t start = 0, end; start < count; start = end) {
         uint32_t host = ap_view_rank(judging->view, ranks[start])->host.id;
         size_t here = 0;
         for (end = start; end < count && ap_view_rank(judging->view, ranks[end])->host.id == host; end++)
@@ -411,7 +403,7 @@ static enum ap_status find_slow_hosts(struct ap_judging *judging, struct ap_erro
             judge_host(judging, ranks + start, end - start, late - here);
     }
     AP_FREE(judging->verdict->gate, ranks, count);
-    return status;
+    return AP_OK;
 }
 
 /* ------------------------------------------------------------------------------------------------------------- all */

@@ -64,11 +64,10 @@ bool ap_scaling_guess(const struct ap_value *root, uint64_t *ret_batch)
     const struct ap_value *row = ap_value_first(ap_value_at(root, "operators.by_shape"));
     for (; row; row = row->next) {
         uint64_t size;
-        if (!is_layer(ap_value_text(ap_value_member(row, "name"))) ||
-            !leading_dimension(ap_value_text(ap_value_member(row, "dims")), &size))
+        if (!is_layer(ap_text_member(row, "name")) || !leading_dimension(ap_text_member(row, "dims"), &size))
             continue;
-        double time = (double)ap_value_integer(ap_value_member(row, "device_self_us"), 0) +
-                      (double)ap_value_integer(ap_value_member(row, "host_self_us"), 0);
+        double time =
+            (double)ap_integer_member(row, "device_self_us", 0) + (double)ap_integer_member(row, "host_self_us", 0);
         votes.total += time;
         vote(&votes, size, time);
     }

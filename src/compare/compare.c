@@ -243,8 +243,8 @@ static void add_test(const struct ap_comparing *comparing, const struct ap_value
     char p[AP_VALUE_TEXT_BYTES];
     const char *values = comparing->several ? "runs" : "steady steps";
     const struct ap_value *tested = ap_value_member(steps, "test");
-    long long after = (long long)ap_value_integer(ap_value_member(steps, "after_count"), 0),
-              before = (long long)ap_value_integer(ap_value_member(steps, "before_count"), 0);
+    long long after = (long long)ap_integer_member(steps, "after_count", 0),
+              before = (long long)ap_integer_member(steps, "before_count", 0);
     const char *equal = number_at(steps, "delta_us", 0) == 0 ? ", and the medians are equal" : "";
     (void)format(steps, "p_value", p);
     if (tested && tested->type == AP_VALUE_TEXT)
@@ -328,9 +328,8 @@ static const struct ap_value *largest_part(const struct ap_comparing *comparing)
     double step_ns = number_at(comparing->comparison, "steps.delta_us", 0);
     const struct ap_value *largest = NULL, *part = ap_value_first(ap_value_at(comparing->comparison, "split.parts"));
     for (; part; part = part->next) {
-        if (!ap_text_is(ap_value_text(ap_value_member(part, "change")), wanted) ||
-            (number_at(part, "delta_us", 0) > 0) != (step_ns > 0) ||
-            ap_text_is(ap_value_text(ap_value_member(part, "part")), "idle"))
+        if (!ap_text_is(ap_text_member(part, "change"), wanted) || (number_at(part, "delta_us", 0) > 0) != (step_ns > 0) ||
+            ap_text_is(ap_text_member(part, "part"), "idle"))
             continue;
         if (!largest || fabs(number_at(part, "delta_us", 0)) > fabs(number_at(largest, "delta_us", 0)))
             largest = part;
@@ -343,7 +342,7 @@ static void add_part_sentence(const struct ap_comparing *comparing, char *text, 
     char delta[AP_VALUE_TEXT_BYTES];
     const struct ap_value *part = largest_part(comparing);
     size_t used = strlen(text);
-    struct ap_text name = ap_value_text(ap_value_member(part, "part"));
+    struct ap_text name = ap_text_member(part, "part");
     if (!part)
         return;
     (void)snprintf(text + used, bytes - used, "; most of it in %.*s, %s%s a step", (int)name.bytes, name.data,
@@ -381,7 +380,7 @@ static void add_rows_sentence(const struct ap_comparing *comparing, char *text, 
         const char *before = words[i];
         for (size_t row = first; row < AP_COUNT_OF(rows); row++) {
             const struct ap_value *list = ap_value_member(comparing->comparison, rows[row].list);
-            int64_t count = ap_value_integer(ap_value_member(list, counts[i]), 0);
+            int64_t count = ap_integer_member(list, counts[i], 0);
             size_t used = strlen(text);
             if (count <= 0)
                 continue;
@@ -464,7 +463,7 @@ static const struct ap_value *memory_row(const struct ap_comparing *comparing)
         const struct ap_value *row = ap_value_first(ap_value_at(comparing->comparison, "memory"));
         for (; row; row = row->next) {
             const struct ap_value *delta = ap_value_member(row, "delta");
-            if (ap_text_is(ap_value_text(ap_value_member(row, "metric")), figures[i]) && delta->type == AP_VALUE_BYTES)
+            if (ap_text_is(ap_text_member(row, "metric"), figures[i]) && delta->type == AP_VALUE_BYTES)
                 return row;
         }
     }
@@ -474,7 +473,7 @@ static const struct ap_value *memory_row(const struct ap_comparing *comparing)
 static void add_memory_sentence(const struct ap_value *row, char *text, size_t bytes)
 {
     char before[AP_VALUE_TEXT_BYTES], after[AP_VALUE_TEXT_BYTES];
-    struct ap_text title = ap_value_text(ap_value_member(row, "title"));
+    struct ap_text title = ap_text_member(row, "title");
     (void)snprintf(text, bytes, "%.*s: %s, it was %s before (%+.1f %%)", (int)title.bytes, title.data,
                    format(row, "after", after), format(row, "before", before), number_at(row, "delta_ratio", 0) * 100);
 }
@@ -484,7 +483,7 @@ static int64_t count_changes(const struct ap_value *list, const char *change)
 {
     int64_t count = 0;
     for (const struct ap_value *row = ap_value_first(list); row; row = row->next)
-        count += ap_text_is(ap_value_text(ap_value_member(row, "change")), change);
+        count += ap_text_is(ap_text_member(row, "change"), change);
     return count;
 }
 
@@ -497,7 +496,7 @@ static struct ap_text say_verdict(const struct ap_comparing *comparing, char *te
         ap_change_name(ap_value_first(steps) ? ap_change_said(comparing, comparing->step_change) : AP_CHANGE_unknown));
     if (memory) {
         add_memory_sentence(memory, text, bytes);
-        change = ap_value_text(ap_value_member(memory, "change"));
+        change = ap_text_member(memory, "change");
     } else if (!comparing->alike) {
         add_unlike_sentence(comparing, steps, text, bytes);
         change = AP_TEXT("not comparable");

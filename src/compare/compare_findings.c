@@ -5,15 +5,10 @@
 
 #include "poison.h"
 
-static struct ap_text text_of(const struct ap_value *object, const char *key)
-{
-    return ap_value_text(ap_value_member(object, key));
-}
-
 static const struct ap_value *find(const struct ap_value *root, const char *list, struct ap_text rule)
 {
     const struct ap_value *entry = ap_value_first(ap_value_at(root, list));
-    while (entry && !ap_text_equal(text_of(entry, "rule_id"), rule))
+    while (entry && !ap_text_equal(ap_text_member(entry, "rule_id"), rule))
         entry = entry->next;
     return entry;
 }
@@ -30,7 +25,8 @@ static bool saving_of(const struct ap_value *finding, const char *key, double pa
 static enum ap_change plain_change_of(const struct ap_comparing *comparing, const struct ap_value *before,
                                       const struct ap_value *after)
 {
-    int from = ap_severity_rank(text_of(before, "severity")), to = ap_severity_rank(text_of(after, "severity"));
+    int from = ap_severity_rank(ap_text_member(before, "severity")),
+        to = ap_severity_rank(ap_text_member(after, "severity"));
     double was, is;
     if (from != to)
         return to > from ? AP_CHANGE_worse : AP_CHANGE_better;
@@ -52,7 +48,7 @@ static enum ap_change plain_change_of(const struct ap_comparing *comparing, cons
 static bool is_about_waiting(const struct ap_value *finding)
 {
     const struct ap_value *saving = ap_value_member(finding, "saves_us");
-    return saving && saving->type == AP_VALUE_TIME_NS && !ap_text_is(text_of(finding, "domain"), "gpu");
+    return saving && saving->type == AP_VALUE_TIME_NS && !ap_text_is(ap_text_member(finding, "domain"), "gpu");
 }
 
 static enum ap_change change_of(const struct ap_comparing *comparing, const struct ap_value *before,
@@ -78,7 +74,7 @@ static void add_side(struct ap_comparing *comparing, struct ap_value *row, const
     const struct ap_value *time = ap_value_member(finding, "saves_us"), *bytes = ap_value_member(finding, "saves_bytes");
     struct ap_model *model = comparing->model;
     double parts = before ? comparing->before_parts : comparing->after_parts;
-    ap_add_known_text(model, row, severity[before], finding != NULL, text_of(finding, "severity"));
+    ap_add_known_text(model, row, severity[before], finding != NULL, ap_text_member(finding, "severity"));
     ap_add_known_time(model, row, saves_us[before], time && time->type == AP_VALUE_TIME_NS,
                       ap_share_of(ap_value_integer(time, 0), 1 / parts));
     ap_add_known_bytes(model, row, saves_bytes[before], bytes && bytes->type == AP_VALUE_BYTES, ap_value_integer(bytes, 0));
@@ -89,8 +85,8 @@ static void add_finding(struct ap_comparing *comparing, struct ap_value *list, c
 {
     const struct ap_value *told = after ? after : before;
     struct ap_value *row = ap_add_object(comparing->model, list, NULL);
-    ap_add_text(comparing->model, row, "rule_id", text_of(told, "rule_id"));
-    ap_add_text(comparing->model, row, "title", text_of(told, "title"));
+    ap_add_text(comparing->model, row, "rule_id", ap_text_member(told, "rule_id"));
+    ap_add_text(comparing->model, row, "title", ap_text_member(told, "title"));
     ap_add_string(comparing->model, row, "change", change);
     add_side(comparing, row, before, true);
     add_side(comparing, row, after, false);
@@ -109,7 +105,7 @@ void ap_compare_findings(struct ap_comparing *comparing)
     int64_t same = 0;
     const struct ap_value *after = ap_value_first(ap_value_at(comparing->after, "findings"));
     for (; after; after = after->next) {
-        struct ap_text rule = text_of(after, "rule_id");
+        struct ap_text rule = ap_text_member(after, "rule_id");
         const struct ap_value *before = find(comparing->before, "findings", rule);
         enum ap_change change = before ? change_of(comparing, before, after) : AP_CHANGE_none;
         if (!before)
@@ -121,7 +117,7 @@ void ap_compare_findings(struct ap_comparing *comparing)
     }
     const struct ap_value *before = ap_value_first(ap_value_at(comparing->before, "findings"));
     for (; before; before = before->next) {
-        struct ap_text rule = text_of(before, "rule_id");
+        struct ap_text rule = ap_text_member(before, "rule_id");
         if (!find(comparing->after, "findings", rule))
             add_finding(comparing, list, before, NULL, gone_or_not_judged(comparing->after, rule, "gone"));
     }

@@ -20,14 +20,14 @@ static double number_in(const struct ap_value *row, const char *key)
 
 static bool is_called_change(const struct ap_value *row)
 {
-    struct ap_text change = ap_value_text(ap_value_member(row, "change"));
+    struct ap_text change = ap_text_member(row, "change");
     return !ap_text_is(change, "no change") && !ap_text_is(change, "too few values");
 }
 
 /* All that stands in the split is in its parts: those that only name the rest of another are left out. */
 static bool is_sum(const struct ap_value *row)
 {
-    struct ap_text part = ap_value_text(ap_value_member(row, "part"));
+    struct ap_text part = ap_text_member(row, "part");
     return ap_text_is(part, "idle") || ap_text_is(part, "compute");
 }
 
@@ -48,7 +48,7 @@ static bool has_name(const struct ap_value *list, struct ap_text name)
 /* What took another's place, or made room, is told as that. */
 static bool is_replaced(const struct ap_value *replaced, const struct ap_value *row)
 {
-    struct ap_text name = ap_value_text(ap_value_member(row, "name"));
+    struct ap_text name = ap_text_member(row, "name");
     for (const struct ap_value *one = ap_value_first(replaced); one && name.bytes; one = one->next)
         if (has_name(ap_value_member(one, "before"), name) || has_name(ap_value_member(one, "after"), name))
             return true;
@@ -80,7 +80,7 @@ static void add_name(struct ap_comparing *comparing, struct ap_value *to, const 
         add_replaced_name(comparing, to, largest->row);
         return;
     }
-    ap_add_text(comparing->model, to, "name", ap_value_text(ap_value_member(largest->row, largest->name_key)));
+    ap_add_text(comparing->model, to, "name", ap_text_member(largest->row, largest->name_key));
     ap_add_null(comparing->model, to, "in_place_of");
 }
 
@@ -89,7 +89,7 @@ static void add_time(struct ap_comparing *comparing, struct ap_value *at)
     struct ap_model *model = comparing->model;
     struct largest largest = { .row = NULL };
     const struct ap_value *comparison = comparing->comparison;
-    bool on_device = ap_value_integer(ap_value_at(comparing->after, "operators.device_us"), 0) > 0;
+    bool on_device = ap_integer_at(comparing->after, "operators.device_us", 0) > 0;
     const char *operators = on_device ? "device_operators.rows" : "host_operators.rows";
     const struct ap_value *replaced = ap_value_member(comparison, "replaced");
     if (comparing->alike && !ap_lengths_differ(comparing)) {
@@ -127,7 +127,7 @@ static void add_bytes(struct ap_comparing *comparing, struct ap_value *at)
         return;
     }
     struct ap_value *to = ap_add_object(model, at, "memory");
-    ap_add_text(model, to, "name", ap_value_text(ap_value_member(largest.row, "name")));
+    ap_add_text(model, to, "name", ap_text_member(largest.row, "name"));
     ap_add_bytes(model, to, "delta_bytes", (int64_t)largest.delta);
     ap_add_bytes(model, to, "more_bytes", largest.delta > 0 ? (int64_t)largest.delta : 0);
 }

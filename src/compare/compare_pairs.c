@@ -36,7 +36,7 @@ static const char *size_key(const struct items *items)
 
 static double size_of(const struct items *items, const struct ap_value *row)
 {
-    int64_t ns = ap_value_integer(ap_value_member(row, size_key(items)), 0);
+    int64_t ns = ap_integer_member(row, size_key(items), 0);
     return ns > 0 ? (double)ns : 0;
 }
 
@@ -57,19 +57,14 @@ static struct ap_text without_line_number(struct ap_text line)
     return bracket ? (struct ap_text){ line.data, (size_t)(bracket - line.data) } : line;
 }
 
-static struct ap_text text_in(const struct ap_value *row, const char *key)
-{
-    return ap_value_text(ap_value_member(row, key));
-}
-
 static void take_row(struct items *items, const struct ap_value *row, double parts, bool is_after)
 {
     struct item *item = &items->items[items->count++];
     double ns = size_of(items, row) / parts;
-    *item = (struct item){ .name = text_in(row, "name"),
-                           .caller = text_in(row, "caller"),
-                           .line = text_in(row, "top_frame"),
-                           .family = text_in(row, "family"),
+    *item = (struct item){ .name = ap_text_member(row, "name"),
+                           .caller = ap_text_member(row, "caller"),
+                           .line = ap_text_member(row, "top_frame"),
+                           .family = ap_text_member(row, "family"),
                            .before_ns = is_after ? 0 : ns,
                            .after_ns = is_after ? ns : 0,
                            .is_new = is_after,
@@ -110,7 +105,7 @@ static double least_listed(const struct items *items, const struct ap_value *roo
     const struct ap_value *rows = ap_value_at(root, "operators.top");
     double least = 0;
     bool any = false;
-    if (ap_value_integer(ap_value_at(root, "operators.names"), INT64_MAX) <= (int64_t)ap_value_count(rows))
+    if (ap_integer_at(root, "operators.names", INT64_MAX) <= (int64_t)ap_value_count(rows))
         return 0;
     for (const struct ap_value *row = ap_value_first(rows); row; row = row->next) {
         least = !any || size_of(items, row) < least ? size_of(items, row) : least;
@@ -140,8 +135,8 @@ static void bound_missing(const struct ap_comparing *comparing, struct items *it
 static void take_graphs(const struct ap_comparing *comparing, struct items *items)
 {
     static const char path[] = "operators.outside_operators_device_us";
-    double before_ns = (double)ap_value_integer(ap_value_at(comparing->before, path), 0) / comparing->before_parts,
-           after_ns = (double)ap_value_integer(ap_value_at(comparing->after, path), 0) / comparing->after_parts;
+    double before_ns = (double)ap_integer_at(comparing->before, path, 0) / comparing->before_parts,
+           after_ns = (double)ap_integer_at(comparing->after, path, 0) / comparing->after_parts;
     if (items->by_device && (before_ns > 0 || after_ns > 0))
         items->items[items->count++] = (struct item){ .name = AP_TEXT("GPU work outside of operators (graphs)"),
                                                       .before_ns = before_ns,
@@ -152,7 +147,7 @@ static void take_graphs(const struct ap_comparing *comparing, struct items *item
 
 static bool has_device_time(const struct ap_value *root)
 {
-    return ap_value_integer(ap_value_at(root, "operators.device_us"), 0) > 0;
+    return ap_integer_at(root, "operators.device_us", 0) > 0;
 }
 
 static enum ap_status open_items(struct ap_comparing *comparing, struct items *items, struct ap_error *reterr)
@@ -368,7 +363,8 @@ static enum ap_status open_types(struct ap_comparing *comparing, const struct it
     *ret_room = ap_value_count(rows);
     AP_TRY(AP_ALLOC(comparing->gate, *ret_typed, *ret_room, reterr));
     for (const struct ap_value *row = ap_value_first(rows); row; row = row->next) {
-        struct typed typed = { text_in(row, "name"), first_type(text_in(row, "types")), size_of(items, row) / parts };
+        struct typed typed = { ap_text_member(row, "name"), first_type(ap_text_member(row, "types")),
+                               size_of(items, row) / parts };
         if (typed.type.bytes)
             (*ret_typed)[count++] = typed;
     }
@@ -416,8 +412,8 @@ static void add_layout(struct ap_comparing *comparing)
 {
     static const char path[] = "gpu.family_share.convolution_layout_us";
     struct ap_model *model = comparing->model;
-    double before_ns = (double)ap_value_integer(ap_value_at(comparing->before, path), 0) / comparing->before_parts,
-           after_ns = (double)ap_value_integer(ap_value_at(comparing->after, path), 0) / comparing->after_parts;
+    double before_ns = (double)ap_integer_at(comparing->before, path, 0) / comparing->before_parts,
+           after_ns = (double)ap_integer_at(comparing->after, path, 0) / comparing->after_parts;
     double size_ns = before_ns > after_ns ? before_ns - after_ns : after_ns - before_ns;
     if (size_ns < AP_ROW_LEAST_RATIO * comparing->whole_ns ||
         size_ns < comparing->noise_ratio * larger(before_ns, after_ns)) {

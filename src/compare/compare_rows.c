@@ -69,16 +69,16 @@ static int by_name(const void *a, const void *b)
 
 static int64_t size_in(const struct table *table, const struct ap_value *row)
 {
-    int64_t size = ap_value_integer(ap_value_member(row, table->size), 0);
+    int64_t size = ap_integer_member(row, table->size, 0);
     return size > 0 ? size : 0;
 }
 
 /* Of the devices in a list the one that memory.peak is about. */
 static const struct ap_value *peak_device(const struct table *table, const struct ap_value *root)
 {
-    int64_t wanted = ap_value_integer(ap_value_at(root, "memory.peak.device"), -1);
+    int64_t wanted = ap_integer_at(root, "memory.peak.device", -1);
     const struct ap_value *device = ap_value_first(ap_value_at(root, table->rows));
-    while (device && ap_value_integer(ap_value_member(device, "device"), -1) != wanted)
+    while (device && ap_integer_member(device, "device", -1) != wanted)
         device = device->next;
     return device;
 }
@@ -94,9 +94,9 @@ static bool is_whole(const struct table *table, const struct ap_value *root, con
     bool overflowed = false;
     int64_t sum = 0;
     if (table->names)
-        return ap_value_integer(ap_value_at(root, table->names), INT64_MAX) <= (int64_t)side->count;
+        return ap_integer_at(root, table->names, INT64_MAX) <= (int64_t)side->count;
     for (size_t i = 0; i < side->count; i++)
-        sum = ap_add_sat(sum, ap_value_integer(ap_value_member(side->rows[i].value, table->count), 0), &overflowed);
+        sum = ap_add_sat(sum, ap_integer_member(side->rows[i].value, table->count, 0), &overflowed);
     const struct ap_value *total =
         table->bytes ? ap_value_member(peak_device(table, root), table->total) : ap_value_at(root, table->total);
     return ap_value_integer(total, INT64_MAX) <= sum;
@@ -104,7 +104,7 @@ static bool is_whole(const struct table *table, const struct ap_value *root, con
 
 static struct ap_text name_in(const struct table *table, const struct ap_value *row)
 {
-    struct ap_text name = ap_value_text(ap_value_member(row, table->name));
+    struct ap_text name = ap_text_member(row, table->name);
     return name.bytes || !table->bytes ? name : AP_TEXT("no stack");
 }
 
@@ -213,8 +213,8 @@ static bool may_be_stall(const struct ap_comparing *comparing, const struct matc
 {
     const char *count = matched->table->count;
     if (!matched->table->of_host || comparing->several || !pair->before || !pair->after ||
-        (double)ap_value_integer(ap_value_member(pair->before->value, count), 0) / comparing->before_parts !=
-            (double)ap_value_integer(ap_value_member(pair->after->value, count), 0) / comparing->after_parts)
+        (double)ap_integer_member(pair->before->value, count, 0) / comparing->before_parts !=
+            (double)ap_integer_member(pair->after->value, count, 0) / comparing->after_parts)
         return false;
     return size_of(pair->delta) < ap_stall_ns(comparing);
 }

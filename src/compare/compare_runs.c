@@ -13,9 +13,9 @@ int64_t ap_run_step_ns(const struct ap_value *root)
     if (median && median->type == AP_VALUE_TIME_NS)
         return median->as.integer;
     const struct ap_value *row = ap_value_first(ap_value_at(root, "steps.rows"));
-    while (row && ap_value_integer(ap_value_member(row, "steady"), 0) != 1)
+    while (row && ap_integer_member(row, "steady", 0) != 1)
         row = row->next;
-    return ap_value_integer(ap_value_member(row, "dur_us"), -1);
+    return ap_integer_member(row, "dur_us", -1);
 }
 
 size_t ap_compare_middle(const struct ap_compare_run *runs, size_t count)

@@ -19,7 +19,7 @@ struct sample {
 
 static bool is_steady(const struct ap_value *row)
 {
-    return ap_value_integer(ap_value_member(row, "steady"), 0) == 1;
+    return ap_integer_member(row, "steady", 0) == 1;
 }
 
 /* @path below a row. Rows without a time there are left out. */
@@ -42,7 +42,7 @@ static void fill_from_runs(struct sample *sample, const struct ap_side *side, co
         int64_t total_ns = 0, steps = 0, value_ns = ap_run_step_ns(side->runs[i].root);
         const struct ap_value *row = ap_value_first(ap_value_at(side->runs[i].root, rows));
         for (; row; row = row->next) {
-            int64_t ns = is_steady(row) ? ap_value_integer(ap_value_at(row, path), -1) : -1;
+            int64_t ns = is_steady(row) ? ap_integer_at(row, path, -1) : -1;
             total_ns = ap_add_sat(total_ns, ns >= 0 ? ns : 0, &overflowed);
             steps += ns >= 0;
         }
@@ -171,7 +171,7 @@ static double larger(double a, double b)
 
 static bool tells_all(const struct ap_value *root, const struct sample *sample)
 {
-    return ap_value_integer(ap_value_at(root, "steps.steady.count"), 0) <= (int64_t)sample->count;
+    return ap_integer_at(root, "steps.steady.count", 0) <= (int64_t)sample->count;
 }
 
 static void add_test(struct ap_comparing *comparing, struct ap_value *to, const struct ap_rank_test *test, double level)
@@ -226,8 +226,8 @@ bool ap_explains_step(const struct ap_comparing *comparing, double delta_ns)
 
 double ap_stall_ns(const struct ap_comparing *comparing)
 {
-    double before = (double)ap_value_integer(ap_value_at(comparing->before, "steps.steady.count"), 0),
-           after = (double)ap_value_integer(ap_value_at(comparing->after, "steps.steady.count"), 0);
+    double before = (double)ap_integer_at(comparing->before, "steps.steady.count", 0),
+           after = (double)ap_integer_at(comparing->after, "steps.steady.count", 0);
     double fewer = before < after ? before : after;
     bool is_known = !comparing->several && fewer > 0;
     return is_known ? comparing->noise_ratio / AP_NOISE_SPREADS * comparing->whole_ns / sqrt(fewer) : 0;
@@ -357,8 +357,7 @@ static enum ap_status add_parts(struct ap_comparing *comparing, struct ap_value 
 
 static bool has_one_basis(const struct ap_comparing *comparing)
 {
-    return ap_text_equal(ap_value_text(ap_value_at(comparing->before, "split.basis")),
-                         ap_value_text(ap_value_at(comparing->after, "split.basis")));
+    return ap_text_equal(ap_text_at(comparing->before, "split.basis"), ap_text_at(comparing->after, "split.basis"));
 }
 
 static enum ap_status add_split(struct ap_comparing *comparing, struct samples *samples, struct ap_error *reterr)
@@ -372,7 +371,7 @@ static enum ap_status add_split(struct ap_comparing *comparing, struct samples *
     }
     AP_TRY(test_samples(comparing, samples, &test, reterr));
     struct ap_value *split = ap_add_object(model, comparing->comparison, "split");
-    ap_add_text(model, split, "basis", ap_value_text(ap_value_at(comparing->after, "split.basis")));
+    ap_add_text(model, split, "basis", ap_text_at(comparing->after, "split.basis"));
     ap_add_count(model, split, "before_count", (int64_t)test.before_count);
     ap_add_count(model, split, "after_count", (int64_t)test.after_count);
     add_test(comparing, split, &test, AP_PART_LEVEL);

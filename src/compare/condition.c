@@ -143,7 +143,7 @@ static const struct ap_value *compared(const struct ap_value *root, struct ap_te
             return ap_value_at(root, "comparison.steps");
     for (size_t i = 0; i < AP_COUNT_OF(lists); i++)
         for (const struct ap_value *row = ap_value_first(ap_value_at(root, lists[i])); row; row = row->next)
-            if (ap_text_equal(ap_value_text(ap_value_member(row, "metric")), figure))
+            if (ap_text_equal(ap_text_member(row, "metric"), figure))
                 return row;
     return NULL;
 }
@@ -166,7 +166,7 @@ static void tell_steps(const struct ap_value *steps, struct ap_text change, char
 
 static void tell_noise(const struct ap_value *row, char *text, size_t bytes)
 {
-    struct ap_text change = ap_value_text(ap_value_member(row, "change"));
+    struct ap_text change = ap_text_member(row, "change");
     size_t used = strlen(text);
     if (ap_value_member(row, "level"))
         tell_steps(row, change, text + used, bytes - used);
@@ -247,7 +247,7 @@ static void judge_figure(const struct ap_condition *condition, struct ap_model *
     ap_add_figure(model, row, "value", now.known ? &now.value : NULL);
     ap_add_figure(model, row, "limit", known ? &limit_value : NULL);
     ap_add_known_bool(model, row, "held", known, ap_test_holds(condition->figure.test, now.number, limit));
-    struct ap_text judged = ap_value_text(ap_value_member(noise, "change"));
+    struct ap_text judged = ap_text_member(noise, "change");
     ap_add_known_text(model, row, "change", judged.bytes > 0, judged);
     ap_add_string(model, row, "text", text);
 }
@@ -255,10 +255,10 @@ static void judge_figure(const struct ap_condition *condition, struct ap_model *
 /* Does the baseline have it, as severe as the condition asks? */
 static bool was_there(const struct ap_condition *condition, const struct ap_value *finding, const struct ap_value *before)
 {
-    struct ap_text rule = ap_value_text(ap_value_member(finding, "rule_id"));
+    struct ap_text rule = ap_text_member(finding, "rule_id");
     for (const struct ap_value *old = ap_value_first(ap_value_member(before, "findings")); old; old = old->next)
-        if (ap_text_equal(ap_value_text(ap_value_member(old, "rule_id")), rule) &&
-            ap_severity_rank(ap_value_text(ap_value_member(old, "severity"))) >= condition->severity)
+        if (ap_text_equal(ap_text_member(old, "rule_id"), rule) &&
+            ap_severity_rank(ap_text_member(old, "severity")) >= condition->severity)
             return true;
     return false;
 }
@@ -272,12 +272,12 @@ static void judge_severity(const struct ap_condition *condition, struct ap_model
     struct ap_text worst = { "", 0 };
     const struct ap_value *finding = ap_value_first(ap_value_member(&model->root, "findings"));
     for (; finding; finding = finding->next) {
-        if (ap_severity_rank(ap_value_text(ap_value_member(finding, "severity"))) < condition->severity)
+        if (ap_severity_rank(ap_text_member(finding, "severity")) < condition->severity)
             continue;
         if (condition->only_new && (!before || was_there(condition, finding, before)))
             continue;
         if (!count++)
-            worst = ap_value_text(ap_value_member(finding, "title"));
+            worst = ap_text_member(finding, "title");
     }
     if (count)
         (void)snprintf(text, sizeof(text), "%lld %s%s of severity %s%s: %.*s%s", (long long)count, kind,

@@ -200,16 +200,13 @@ static void make_seats(struct finding *finding, const uint32_t *order, uint32_t 
 static enum ap_status find_seats(struct finding *finding, struct ap_error *reterr)
 {
     struct ap_flight_groups *groups = finding->groups;
-    uint32_t count = finding->use_count, entries = groups->flight->entries.count;
-    uint32_t *order, *use_seats = NULL;
-    if (!count)
+    uint32_t entries = groups->flight->entries.count, *order, *use_seats;
+    size_t count;
+    if (!finding->use_count)
         return AP_OK;
-    AP_TRY(AP_RESERVE(groups->gate, groups->seats, groups->seat_capacity, (size_t)count, reterr));
-    AP_TRY(AP_ALLOC(groups->gate, order, count, reterr));
-    for (uint32_t i = 0; i < count; i++)
-        order[i] = i;
-    enum ap_status status = ap_sort_list(groups->gate, order, count, comes_before, finding->uses, reterr);
-    AP_AND_THEN(status, AP_ALLOC(groups->gate, use_seats, count, reterr));
+    AP_TRY(AP_RESERVE(groups->gate, groups->seats, groups->seat_capacity, (size_t)finding->use_count, reterr));
+    AP_TRY(ap_top_indices(groups->gate, finding->use_count, 0, comes_before, finding->uses, &order, &count, reterr));
+    enum ap_status status = AP_ALLOC(groups->gate, use_seats, count, reterr);
     if (status == AP_OK)
         make_seats(finding, order, use_seats);
     for (uint32_t i = 0; i < entries && status == AP_OK; i++)

@@ -145,8 +145,8 @@ static enum ap_status import_members(struct importing *importing, struct ap_erro
 
 static enum ap_status check_format(const struct ap_value *root, struct ap_error *reterr)
 {
-    struct ap_text version = ap_value_text(ap_value_member(root, "schema_version"));
-    struct ap_text name = ap_value_text(ap_value_at(root, "generator.name"));
+    struct ap_text version = ap_text_member(root, "schema_version");
+    struct ap_text name = ap_text_at(root, "generator.name");
     if (!ap_text_is(name, "analyze_profile") || !version.bytes)
         return ap_fail(reterr, AP_ERROR_INPUT,
                        "no report of this program: its JSON report was expected, or a trace or snapshot");

@@ -6,21 +6,9 @@
 
 #include "poison.h"
 
-typedef enum ap_status write_answer(struct ap_mcp_call *call, const struct ap_report *report, struct ap_error *reterr);
-
-/* What @write makes of the report that the call asks for. */
-static enum ap_status answer(struct ap_mcp_call *call, write_answer *write, struct ap_error *reterr)
-{
-    struct ap_report *report;
-    AP_TRY(ap_mcp_report_get(call, &report, reterr));
-    enum ap_status status = write(call, report, reterr);
-    ap_mcp_report_put(call, report);
-    return status;
-}
-
 /* ---- analyze ---- */
 
-static enum ap_status analyzed(struct ap_mcp_call *call, const struct ap_report *report, struct ap_error *reterr)
+static enum ap_status analyzed(struct ap_mcp_call *call, struct ap_report *report, struct ap_error *reterr)
 {
     static const char *const members[] = { "id",         "rule_id",    "title",    "severity",    "confidence",
                                            "bottleneck", "domain",     "saves_us", "saves_bytes", "gain",
@@ -42,7 +30,7 @@ static enum ap_status analyzed(struct ap_mcp_call *call, const struct ap_report 
 
 enum ap_status ap_mcp_analyze(struct ap_mcp_call *call, struct ap_error *reterr)
 {
-    return answer(call, analyzed, reterr);
+    return ap_mcp_with_report(call, analyzed, reterr);
 }
 
 /* ---- compare ---- */
@@ -78,7 +66,7 @@ static enum ap_status write_section(struct ap_mcp_call *call, const struct ap_re
     return status;
 }
 
-static enum ap_status compared(struct ap_mcp_call *call, const struct ap_report *report, struct ap_error *reterr)
+static enum ap_status compared(struct ap_mcp_call *call, struct ap_report *report, struct ap_error *reterr)
 {
     static const char *const lists[][2] = { { "split", "split.parts" },
                                             { "device_operators", "device_operators.rows" },
@@ -103,5 +91,5 @@ static enum ap_status compared(struct ap_mcp_call *call, const struct ap_report 
 
 enum ap_status ap_mcp_compare(struct ap_mcp_call *call, struct ap_error *reterr)
 {
-    return answer(call, compared, reterr);
+    return ap_mcp_with_report(call, compared, reterr);
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
  * mcp_inputs.c - the tool that lists what can be analyzed: files below the roots, told apart by their content. */
-#include <stdio.h>
 #include <string.h>
 
 #include "mcp_report.h"
@@ -96,29 +95,28 @@ static void look(const struct ap_mcp_call *call, const struct inputs *inputs, si
     *ret_seen = i;
 }
 
-static enum ap_status write_line(struct ap_mcp_call *call, const struct ap_value *row, struct ap_error *reterr)
+static void write_text(struct ap_out *out, const struct ap_value *rows, int64_t other_count, bool complete)
 {
-    char line[64];
-    struct ap_text path = ap_value_text(ap_value_member(row, "path"));
-    (void)snprintf(line, sizeof(line), "%s, %lld bytes: ", ap_value_text(ap_value_member(row, "kind")).data,
-                   (long long)ap_value_integer(ap_value_member(row, "bytes"), 0));
-    AP_TRY(ap_mcp_text_add(&call->text, line, reterr));
-    AP_TRY(ap_mcp_text_write(&call->text, path.data, path.bytes, reterr));
-    return ap_mcp_text_add(&call->text, "\n", reterr);
+    for (const struct ap_value *row = ap_value_first(rows); row; row = row->next) {
+        ap_out_text(out, ap_text_member(row, "kind"));
+        ap_out_format(out, ", %lld bytes: ", (long long)ap_integer_member(row, "bytes", 0));
+        ap_out_text(out, ap_text_member(row, "path"));
+        ap_out_char(out, '\n');
+    }
+    ap_out_format(out, "%lld other files%s. Traces of the ranks of one run: give their folder.\n", (long long)other_count,
+                  complete ? "" : "; there is more: ask again with under, or a larger limit");
 }
 
 static enum ap_status write_inputs(struct ap_mcp_call *call, const struct ap_value *rows, int64_t other_count, bool complete,
                                    struct ap_error *reterr)
 {
-    char line[160];
+    struct ap_out out;
     struct ap_mcp_object object = { .call = call };
     struct ap_value others = { .type = AP_VALUE_COUNT, .as.integer = other_count };
     struct ap_value all = { .type = AP_VALUE_BOOL, .as.integer = complete };
-    for (const struct ap_value *row = ap_value_first(rows); row; row = row->next)
-        AP_TRY(write_line(call, row, reterr));
-    (void)snprintf(line, sizeof(line), "%lld other files%s. Traces of the ranks of one run: give their folder.\n",
-                   (long long)other_count, complete ? "" : "; there is more: ask again with under, or a larger limit");
-    AP_TRY(ap_mcp_text_add(&call->text, line, reterr));
+    ap_out_init(&out, (struct ap_sink){ ap_mcp_text_write, &call->text });
+    write_text(&out, rows, other_count, complete);
+    AP_TRY(ap_out_finish(&out, reterr));
     AP_TRY(ap_mcp_object_add(&object, "other_count", &others, NULL, reterr));
     AP_TRY(ap_mcp_object_add(&object, "complete", &all, NULL, reterr));
     AP_TRY(ap_mcp_object_add_rows(&object, "inputs", rows, NULL, false, reterr));

@@ -1,32 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "mcp_message.h"
 
-#include <string.h>
-
 #include "json_reader.h"
 
 #include "poison.h"
 
 #define WINDOW_BYTES ((size_t)64 << 10)
 #define TOKEN_MAX_BYTES ((size_t)2 << 20) /* more than a message may have */
-
-struct bytes {
-    const char *data;
-    size_t left;
-};
-
-static enum ap_status read_bytes(void *self, uint8_t *to, size_t cap_bytes, size_t *ret_bytes, struct ap_error *reterr)
-{
-    struct bytes *bytes = self;
-    size_t count = bytes->left < cap_bytes ? bytes->left : cap_bytes;
-    (void)reterr;
-    if (count)
-        memcpy(to, bytes->data, count);
-    bytes->data += count;
-    bytes->left -= count;
-    *ret_bytes = count;
-    return AP_OK;
-}
 
 struct reading {
     struct ap_json_reader *json;
@@ -109,14 +89,13 @@ static enum ap_status check_strict(const struct ap_notes *notes, struct ap_error
 
 enum ap_status ap_mcp_message_read(const char *line, size_t bytes, struct ap_model *model, struct ap_error *reterr)
 {
-    struct bytes text = { line, bytes };
-    struct ap_byte_source source = { .read = read_bytes, .self = &text };
+    struct ap_text text = { line, bytes };
     struct ap_notes notes = { .notes = { { .count = 0 } } };
     struct ap_json_limits limits = { .kept_depth = AP_MCP_MAX_DEPTH + 2,
                                      .window_bytes = WINDOW_BYTES,
                                      .token_bytes = TOKEN_MAX_BYTES };
     struct reading reading = { .model = model, .open = { &model->root }, .depth = 1, .key = AP_TEXT("message") };
-    AP_TRY(ap_json_reader_new(model->arena.gate, source, &notes, &limits, &reading.json, reterr));
+    AP_TRY(ap_json_reader_new(model->arena.gate, ap_text_source(&text), &notes, &limits, &reading.json, reterr));
     enum ap_status status = read_all(&reading, reterr);
     ap_json_reader_free(reading.json);
     return status == AP_OK ? check_strict(&notes, reterr) : status;

@@ -10,7 +10,7 @@
 
 /* ---- explain ---- */
 
-static enum ap_status explained(struct ap_mcp_call *call, const struct ap_report *report, struct ap_error *reterr)
+static enum ap_status explained(struct ap_mcp_call *call, struct ap_report *report, struct ap_error *reterr)
 {
     const char *id = ap_mcp_text_argument(call, "id");
     AP_TRY(ap_write_explanation(id, report, NULL, AP_FORMAT_TEXT, ap_mcp_text_write, &call->text, reterr));
@@ -19,43 +19,40 @@ static enum ap_status explained(struct ap_mcp_call *call, const struct ap_report
 
 enum ap_status ap_mcp_explain(struct ap_mcp_call *call, struct ap_error *reterr)
 {
-    struct ap_report *report = NULL;
-    if (ap_value_member(call->arguments, "paths"))
-        AP_TRY(ap_mcp_report_get(call, &report, reterr));
-    enum ap_status status = explained(call, report, reterr);
-    ap_mcp_report_put(call, report);
-    return status;
+    return ap_value_member(call->arguments, "paths") ? ap_mcp_with_report(call, explained, reterr)
+                                                     : explained(call, NULL, reterr);
 }
 
 /* ---- capture ---- */
 
-static enum ap_status add_code(struct ap_mcp_call *call, const struct ap_value *capture, const char *key,
-                               struct ap_error *reterr)
+static void write_advice(struct ap_out *out, const struct ap_value *capture)
 {
-    struct ap_text code = ap_value_text(ap_value_member(capture, key));
-    if (!code.bytes)
-        return AP_OK;
-    AP_TRY(ap_mcp_text_add(&call->text, "\n", reterr));
-    return ap_mcp_text_write(&call->text, code.data, code.bytes, reterr);
+    static const char *const codes[] = { "trace_snippet", "snapshot_snippet" };
+    const struct ap_value *reason = ap_value_first(ap_value_member(capture, "reasons"));
+    if (!reason)
+        ap_out_string(out, "Nothing that could be judged is missing.\n");
+    for (; reason; reason = reason->next) {
+        ap_out_text(out, ap_text_member(reason, "option"));
+        ap_out_string(out, ": ");
+        ap_out_text(out, ap_text_member(reason, "text"));
+        ap_out_char(out, '\n');
+    }
+    for (size_t i = 0; i < AP_COUNT_OF(codes); i++) {
+        struct ap_text code = ap_text_member(capture, codes[i]);
+        ap_out_string(out, code.bytes ? "\n" : "");
+        ap_out_text(out, code);
+    }
 }
 
 /* What a report says of the next recording. */
-static enum ap_status write_advice(struct ap_mcp_call *call, const struct ap_value *capture, struct ap_error *reterr)
+static enum ap_status advised(struct ap_mcp_call *call, struct ap_report *report, struct ap_error *reterr)
 {
+    struct ap_out out;
     struct ap_mcp_object object = { .call = call };
-    const struct ap_value *reason = ap_value_first(ap_value_member(capture, "reasons"));
-    if (!reason)
-        AP_TRY(ap_mcp_text_add(&call->text, "Nothing that could be judged is missing.\n", reterr));
-    for (; reason; reason = reason->next) {
-        struct ap_text option = ap_value_text(ap_value_member(reason, "option")),
-                       text = ap_value_text(ap_value_member(reason, "text"));
-        AP_TRY(ap_mcp_text_write(&call->text, option.data, option.bytes, reterr));
-        AP_TRY(ap_mcp_text_add(&call->text, ": ", reterr));
-        AP_TRY(ap_mcp_text_write(&call->text, text.data, text.bytes, reterr));
-        AP_TRY(ap_mcp_text_add(&call->text, "\n", reterr));
-    }
-    AP_TRY(add_code(call, capture, "trace_snippet", reterr));
-    AP_TRY(add_code(call, capture, "snapshot_snippet", reterr));
+    const struct ap_value *capture = ap_value_member(ap_report_root(report), "capture");
+    ap_out_init(&out, (struct ap_sink){ ap_mcp_text_write, &call->text });
+    write_advice(&out, capture);
+    AP_TRY(ap_out_finish(&out, reterr));
     for (const struct ap_value *member = ap_value_first(capture); member; member = member->next)
         AP_TRY(ap_mcp_object_add(&object, member->key.data, member, NULL, reterr));
     return ap_mcp_object_end(&object, reterr);
@@ -63,18 +60,13 @@ static enum ap_status write_advice(struct ap_mcp_call *call, const struct ap_val
 
 enum ap_status ap_mcp_capture(struct ap_mcp_call *call, struct ap_error *reterr)
 {
-    struct ap_report *report;
     struct ap_mcp_object object = { .call = call };
     struct ap_value code = { .type = AP_VALUE_TEXT, .as.text = ap_text_of(ap_capture_snippet()) };
-    if (!ap_value_member(call->arguments, "paths")) {
-        AP_TRY(ap_mcp_text_add(&call->text, ap_capture_snippet(), reterr));
-        AP_TRY(ap_mcp_object_add(&object, "code", &code, NULL, reterr));
-        return ap_mcp_object_end(&object, reterr);
-    }
-    AP_TRY(ap_mcp_report_get(call, &report, reterr));
-    enum ap_status status = write_advice(call, ap_value_member(ap_report_root(report), "capture"), reterr);
-    ap_mcp_report_put(call, report);
-    return status;
+    if (ap_value_member(call->arguments, "paths"))
+        return ap_mcp_with_report(call, advised, reterr);
+    AP_TRY(ap_mcp_text_add(&call->text, ap_capture_snippet(), reterr));
+    AP_TRY(ap_mcp_object_add(&object, "code", &code, NULL, reterr));
+    return ap_mcp_object_end(&object, reterr);
 }
 
 /* ---- list_metrics ---- */
@@ -112,18 +104,18 @@ static int64_t pick_rows(const struct ap_value *rows, const char *needle, int64_
     return count;
 }
 
-static enum ap_status write_row(struct ap_mcp_text *text, const struct ap_value *row, struct ap_error *reterr)
+static void write_row(struct ap_out *out, const struct ap_value *row)
 {
     const char *before = "";
     for (const struct ap_value *member = ap_value_first(row); member; member = member->next) {
         struct ap_text part = ap_value_text(member);
         if (!part.bytes)
             continue;
-        AP_TRY(ap_mcp_text_add(text, before, reterr));
-        AP_TRY(ap_mcp_text_write(text, part.data, part.bytes, reterr));
+        ap_out_string(out, before);
+        ap_out_text(out, part);
         before = " | ";
     }
-    return ap_mcp_text_add(text, "\n", reterr);
+    ap_out_char(out, '\n');
 }
 
 static enum ap_status write_list(struct ap_mcp_call *call, const struct ap_value *picked, int64_t total_count,
@@ -132,10 +124,12 @@ static enum ap_status write_list(struct ap_mcp_call *call, const struct ap_value
     struct ap_mcp_object object = { .call = call };
     struct ap_value total = { .type = AP_VALUE_COUNT, .as.integer = total_count };
     struct ap_value matched = { .type = AP_VALUE_COUNT, .as.integer = matched_count };
+    struct ap_out out;
+    ap_out_init(&out, (struct ap_sink){ ap_mcp_text_write, &call->text });
     for (const struct ap_value *row = ap_value_first(picked); row; row = row->next)
-        AP_TRY(write_row(&call->text, row, reterr));
-    if (!matched_count)
-        AP_TRY(ap_mcp_text_add(&call->text, "none\n", reterr));
+        write_row(&out, row);
+    ap_out_string(&out, matched_count ? "" : "none\n");
+    AP_TRY(ap_out_finish(&out, reterr));
     AP_TRY(ap_mcp_object_add(&object, "total_count", &total, NULL, reterr));
     AP_TRY(ap_mcp_object_add(&object, "matched_count", &matched, NULL, reterr));
     AP_TRY(ap_mcp_object_add_rows(&object, "rows", picked, NULL, false, reterr));
@@ -211,26 +205,14 @@ static enum ap_status surrounded(struct ap_mcp_call *call, struct ap_report *rep
     return ap_report_write_around(report, &query, ap_mcp_text_write_json, &call->object, reterr);
 }
 
-static enum ap_status with_rows(struct ap_mcp_call *call,
-                                enum ap_status (*answer)(struct ap_mcp_call *call, struct ap_report *report,
-                                                         struct ap_error *reterr),
-                                struct ap_error *reterr)
-{
-    struct ap_report *report;
-    AP_TRY(ap_mcp_report_get(call, &report, reterr));
-    enum ap_status status = answer(call, report, reterr);
-    ap_mcp_report_put(call, report);
-    return status;
-}
-
 enum ap_status ap_mcp_table(struct ap_mcp_call *call, struct ap_error *reterr)
 {
     struct ap_table_query query = table_query(call);
     AP_TRY(ap_table_query_check(&query, reterr));
-    return with_rows(call, tabulated, reterr);
+    return ap_mcp_with_report(call, tabulated, reterr);
 }
 
 enum ap_status ap_mcp_around(struct ap_mcp_call *call, struct ap_error *reterr)
 {
-    return with_rows(call, surrounded, reterr);
+    return ap_mcp_with_report(call, surrounded, reterr);
 }

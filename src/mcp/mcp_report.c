@@ -8,6 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "model_build.h"
+
 #include "poison.h"
 
 enum { MAX_CONDITIONS = 16, MAX_RUNS = 15 };
@@ -59,19 +61,23 @@ static enum ap_status take_paths(struct ap_mcp_call *call, struct ap_request *re
     return AP_OK;
 }
 
+/* False where it cannot be told, or is none of a file: of a folder it would say nothing of what lies in it. */
+static bool look_at_file(const struct ap_opener *opener, const char *path, struct stat *ret_status)
+{
+    struct ap_error ignored;
+    int fd;
+    if (!path || opener->open(opener->opener_self, path, &fd, &ignored) != AP_OK)
+        return false;
+    bool regular = fstat(fd, ret_status) == 0 && S_ISREG(ret_status->st_mode);
+    (void)close(fd);
+    return regular;
+}
+
 /* 0 where it cannot be told, which reading will say. */
 static uint64_t bytes_of(const struct ap_opener *opener, const char *path)
 {
-    struct ap_error ignored;
     struct stat status;
-    uint64_t bytes = 0;
-    int fd;
-    if (!path || opener->open(opener->opener_self, path, &fd, &ignored) != AP_OK)
-        return 0;
-    if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode))
-        bytes = (uint64_t)status.st_size;
-    (void)close(fd);
-    return bytes;
+    return look_at_file(opener, path, &status) ? (uint64_t)status.st_size : 0;
 }
 
 static void begin_progress(struct ap_mcp_progress *progress, struct ap_request *request)
@@ -105,24 +111,6 @@ struct identity {
     int64_t modified_s, modified_ns, changed_s, changed_ns;
 };
 
-/* False where it cannot be told, or is none of a file: of a folder it would say nothing of what lies in it. */
-static bool identity_of(const struct ap_opener *opener, const char *path, struct identity *ret_identity)
-{
-    struct ap_error ignored;
-    struct stat status;
-    int fd;
-    if (opener->open(opener->opener_self, path, &fd, &ignored) != AP_OK)
-        return false;
-    bool regular = fstat(fd, &status) == 0 && S_ISREG(status.st_mode);
-    (void)close(fd);
-    if (regular)
-        *ret_identity = (struct identity){ (uint64_t)status.st_dev,         (uint64_t)status.st_ino,
-                                           (uint64_t)status.st_size,        (int64_t)status.st_mtim.tv_sec,
-                                           (int64_t)status.st_mtim.tv_nsec, (int64_t)status.st_ctim.tv_sec,
-                                           (int64_t)status.st_ctim.tv_nsec };
-    return regular;
-}
-
 static enum ap_status add_to_key(struct ap_mcp_text *key, const void *data, size_t bytes, struct ap_error *reterr)
 {
     AP_TRY(ap_mcp_text_write(key, (const char *)&bytes, sizeof(bytes), reterr));
@@ -142,9 +130,15 @@ static bool is_settled(const struct identity *identity, const struct timespec *n
 static enum ap_status add_file_to_key(struct ap_mcp_text *key, const struct ap_opener *opener, const char *path,
                                       struct ap_error *reterr)
 {
-    struct identity identity;
+    struct stat status;
     struct timespec now;
-    if (!identity_of(opener, path, &identity) || clock_gettime(CLOCK_REALTIME, &now) != 0 || !is_settled(&identity, &now))
+    if (!look_at_file(opener, path, &status))
+        return AP_END;
+    const struct identity identity = { (uint64_t)status.st_dev,         (uint64_t)status.st_ino,
+                                       (uint64_t)status.st_size,        (int64_t)status.st_mtim.tv_sec,
+                                       (int64_t)status.st_mtim.tv_nsec, (int64_t)status.st_ctim.tv_sec,
+                                       (int64_t)status.st_ctim.tv_nsec };
+    if (clock_gettime(CLOCK_REALTIME, &now) != 0 || !is_settled(&identity, &now))
         return AP_END;
     AP_TRY(add_to_key(key, path, strlen(path), reterr));
     return add_to_key(key, &identity, sizeof(identity), reterr);
@@ -237,8 +231,14 @@ static enum ap_status read_report(struct ap_mcp_call *call, struct ap_report **r
     return AP_OK;
 }
 
-static enum ap_status get(struct ap_mcp_call *call, struct ap_mcp_text *key, struct ap_report **ret_report,
-                          struct ap_error *reterr)
+static void put_report(struct ap_mcp_call *call, struct ap_report *report)
+{
+    if (!ap_mcp_kept_has(call->kept, report))
+        ap_report_free(report);
+}
+
+static enum ap_status get_report(struct ap_mcp_call *call, struct ap_mcp_text *key, struct ap_report **ret_report,
+                                 struct ap_error *reterr)
 {
     struct ap_report *report;
     AP_TRY(make_key(call, key, reterr));
@@ -250,22 +250,20 @@ static enum ap_status get(struct ap_mcp_call *call, struct ap_mcp_text *key, str
     if (status == AP_OK)
         *ret_report = report;
     else
-        ap_mcp_report_put(call, report);
+        put_report(call, report);
     return status;
 }
 
-enum ap_status ap_mcp_report_get(struct ap_mcp_call *call, struct ap_report **ret_report, struct ap_error *reterr)
+enum ap_status ap_mcp_with_report(struct ap_mcp_call *call, ap_mcp_answer *answer, struct ap_error *reterr)
 {
+    struct ap_report *report;
     struct ap_mcp_text key = ap_mcp_kept_key(call->kept);
-    enum ap_status status = get(call, &key, ret_report, reterr);
+    enum ap_status status = get_report(call, &key, &report, reterr);
     ap_mcp_text_release(&key);
+    AP_TRY(status);
+    status = answer(call, report, reterr);
+    put_report(call, report);
     return status;
-}
-
-void ap_mcp_report_put(struct ap_mcp_call *call, struct ap_report *report)
-{
-    if (!ap_mcp_kept_has(call->kept, report))
-        ap_report_free(report);
 }
 
 /* ---- the object ---- */
@@ -329,7 +327,7 @@ enum ap_status ap_mcp_object_add(struct ap_mcp_object *object, const char *key, 
 
 static bool is_change(const struct ap_value *row)
 {
-    struct ap_text change = ap_value_text(ap_value_member(row, "change"));
+    struct ap_text change = ap_text_member(row, "change");
     return ap_text_is(change, "worse") || ap_text_is(change, "better") || ap_text_is(change, "changed") ||
            ap_text_is(change, "differs") || ap_text_is(change, "new") || ap_text_is(change, "gone");
 }

@@ -7,7 +7,6 @@
 #include "mcp.h"
 #include "mcp_answer.h"
 #include "mcp_kept.h"
-#include "mcp_marks.h"
 #include "mcp_message.h"
 #include "mcp_roots.h"
 #include "mcp_stop.h"

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "mcp_text.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
+
+#include "hash.h"
 
 #include "poison.h"
 
@@ -84,4 +88,12 @@ enum ap_status ap_mcp_text_end(struct ap_mcp_text *text, const char *advice, str
             continue;
     text->bytes = end;
     return append(text, advice, strlen(advice), reterr);
+}
+
+void ap_mcp_marks_draw(struct ap_mcp_marks *marks)
+{
+    struct ap_hash_key drawn;
+    ap_hash_key_draw(&drawn);
+    (void)snprintf(marks->begin, sizeof(marks->begin), "<data %016" PRIx64 ">\n", drawn.words[0]);
+    (void)snprintf(marks->end, sizeof(marks->end), "\n</data %016" PRIx64 ">\n", drawn.words[0]);
 }

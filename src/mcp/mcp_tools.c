@@ -6,7 +6,7 @@
 
 #include "decimal.h"
 #include "json_text.h"
-#include "mcp_marks.h"
+#include "model_build.h"
 #include "near_name.h"
 
 #include "poison.h"
@@ -430,7 +430,7 @@ const char *ap_mcp_text_argument(const struct ap_mcp_call *call, const char *nam
 
 int64_t ap_mcp_whole_argument(const struct ap_mcp_call *call, const char *name, int64_t otherwise)
 {
-    struct ap_text text = ap_value_text(ap_value_member(call->arguments, name));
+    struct ap_text text = ap_text_member(call->arguments, name);
     int64_t number;
     return text.bytes && ap_decimal_to_integer(text.data, text.bytes, &number) ? number : otherwise;
 }

@@ -35,6 +35,11 @@ AP_MUST_CHECK enum ap_status ap_model_status(const struct ap_model *model, struc
 const struct ap_value *ap_value_member_of(const struct ap_value *object, struct ap_text key);
 /** ap_value_at for a path that does not end with a zero byte. */
 const struct ap_value *ap_value_below(const struct ap_value *root, struct ap_text path);
+/** ap_value_text and ap_value_integer of what stands at a key or a path. */
+struct ap_text ap_text_member(const struct ap_value *object, const char *key);
+struct ap_text ap_text_at(const struct ap_value *root, const char *path);
+int64_t ap_integer_member(const struct ap_value *object, const char *key, int64_t otherwise);
+int64_t ap_integer_at(const struct ap_value *root, const char *path, int64_t otherwise);
 /** Append the values of @from's root to that of @model, which owns them from then on; @from is empty afterwards. */
 void ap_model_adopt(struct ap_model *model, struct ap_model *from);
 

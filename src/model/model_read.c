@@ -83,3 +83,23 @@ size_t ap_value_count(const struct ap_value *parent)
         count++;
     return count;
 }
+
+struct ap_text ap_text_member(const struct ap_value *object, const char *key)
+{
+    return ap_value_text(ap_value_member(object, key));
+}
+
+struct ap_text ap_text_at(const struct ap_value *root, const char *path)
+{
+    return ap_value_text(ap_value_at(root, path));
+}
+
+int64_t ap_integer_member(const struct ap_value *object, const char *key, int64_t otherwise)
+{
+    return ap_value_integer(ap_value_member(object, key), otherwise);
+}
+
+int64_t ap_integer_at(const struct ap_value *root, const char *path, int64_t otherwise)
+{
+    return ap_value_integer(ap_value_at(root, path), otherwise);
+}

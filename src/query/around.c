@@ -304,8 +304,8 @@ const struct ap_value *ap_place_in(const struct ap_value *value)
 uint32_t ap_row_at_place(const struct ap_trace *trace, const struct ap_value *place)
 {
     const struct ap_value *start = ap_value_member(place, "start_us"), *dur = ap_value_member(place, "dur_us");
-    struct ap_text pid = ap_value_text(ap_value_member(place, "pid")), tid = ap_value_text(ap_value_member(place, "tid"));
-    struct ap_text name = ap_value_text(ap_value_member(place, "name"));
+    struct ap_text pid = ap_text_member(place, "pid"), tid = ap_text_member(place, "tid");
+    struct ap_text name = ap_text_member(place, "name");
     uint32_t found = AP_NO_ROW;
     if (!start || start->type != AP_VALUE_TIME_NS || !dur || dur->type != AP_VALUE_TIME_NS)
         return AP_NO_ROW;

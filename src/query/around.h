@@ -22,6 +22,8 @@ uint32_t ap_row_at_place(const struct ap_trace *trace, const struct ap_value *pl
 /** @value or the first object in it, or in a list in it, that has a place; NULL = none. */
 const struct ap_value *ap_place_in(const struct ap_value *value);
 
+/** A key as words, and a colon. */
+void ap_title_write(struct ap_out *out, struct ap_text key);
 /** What an object tells, below a title that ends its line here: a line for each member. */
 void ap_facts_write_text(struct ap_out *out, const struct ap_value *object);
 /** An answer as text. */

@@ -24,7 +24,7 @@ static void write_row(struct ap_out *out, const struct ap_value *row, unsigned w
 {
     static const char *const weights[] = { "queue_delay_us", "overlap_us", "gap_us" };
     static const char *const told[] = { ", queued for ", ", overlaps ", ", gap " };
-    struct ap_text id = ap_value_text(ap_value_member(row, "row_id"));
+    struct ap_text id = ap_text_member(row, "row_id");
     ap_out_string(out, "  ");
     size_t used = 2 + ap_out_visible(out, id, 0);
     const struct ap_value *dur = ap_value_member(row, "dur_us");
@@ -45,10 +45,11 @@ static void write_row(struct ap_out *out, const struct ap_value *row, unsigned w
     ap_out_char(out, '\n');
 }
 
-static void write_title(struct ap_out *out, struct ap_text key)
+void ap_title_write(struct ap_out *out, struct ap_text key)
 {
     for (size_t i = 0; i < key.bytes; i++)
         ap_out_char(out, key.data[i] == '_' ? ' ' : key.data[i]);
+    ap_out_char(out, ':');
 }
 
 static bool is_row(const struct ap_value *value)
@@ -126,7 +127,7 @@ static void write_object(struct ap_out *out, const struct ap_value *object, unsi
         ap_facts_write_text(out, object);
         return;
     }
-    int64_t count = ap_value_integer(ap_value_member(object, "count"), 0);
+    int64_t count = ap_integer_member(object, "count", 0);
     ap_out_format(out, " %lld", (long long)count);
     write_member(out, object, "total_us", ", ");
     write_member(out, object, "bytes", ", ");
@@ -140,12 +141,11 @@ void ap_around_write_text(struct ap_out *out, const struct ap_value *answer, uns
 {
     for (const struct ap_value *member = ap_value_first(answer); member; member = member->next) {
         bool empty = member->type == AP_VALUE_NULL || (member->type >= AP_VALUE_LIST && !ap_value_first(member)) ||
-                     ap_value_integer(ap_value_member(member, "count"), 1) == 0 ||
+                     ap_integer_member(member, "count", 1) == 0 ||
                      (member->type == AP_VALUE_COUNT && member->as.integer == 0);
         if (empty)
             continue;
-        write_title(out, member->key);
-        ap_out_char(out, ':');
+        ap_title_write(out, member->key);
         if (member->type == AP_VALUE_LIST) {
             ap_out_char(out, '\n');
             write_list(out, member, width);

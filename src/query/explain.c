@@ -129,7 +129,7 @@ static enum ap_status fail_unknown(const struct ap_rubric *rubric, const char *i
     char told[300];
     AP_TRY(ap_rubric_list(rubric, model, rules, reterr));
     for (const struct ap_value *rule = ap_value_first(rules); rule; rule = rule->next)
-        ap_near_names_offer(&near, wanted, ap_value_text(ap_value_member(rule, "id")));
+        ap_near_names_offer(&near, wanted, ap_text_member(rule, "id"));
     for (size_t i = 0; i < ap_figure_count; i++)
         if (is_listed(&ap_figures[i]))
             ap_near_names_offer(&near, wanted, ap_text_of(ap_figures[i].path));
@@ -149,7 +149,7 @@ static enum ap_status fill_answer(const struct ap_rubric *rubric, const char *id
     const struct ap_value *finding = ap_finding_named(root, id);
     if (!finding && ap_finding_is_numbered(id))
         return fail_unnumbered(id, root, reterr);
-    struct ap_text rule = finding ? ap_value_text(ap_value_member(finding, "rule_id")) : ap_text_of(ap_finding_rule(id));
+    struct ap_text rule = finding ? ap_text_member(finding, "rule_id") : ap_text_of(ap_finding_rule(id));
     enum ap_status status = ap_rubric_explain(rubric, rule, root, model, &model->root, reterr);
     if (status == AP_END)
         return fail_unknown(rubric, id, model, reterr);
@@ -165,13 +165,6 @@ static enum ap_status fill_answer(const struct ap_rubric *rubric, const char *id
 }
 
 /* ---- text ---- */
-
-static void write_title(struct ap_out *out, struct ap_text key)
-{
-    for (size_t i = 0; i < key.bytes; i++)
-        ap_out_char(out, key.data[i] == '_' ? ' ' : key.data[i]);
-    ap_out_char(out, ':');
-}
 
 /* What the figure at @path is compared with first. */
 static void write_limit(struct ap_out *out, const struct ap_value *answer, struct ap_text path)
@@ -288,7 +281,7 @@ static void write_objects(struct ap_out *out, const struct ap_value *list)
                 continue;
             ap_out_string(out, first ? "" : ", ");
             if (!first) {
-                write_title(out, member->key);
+                ap_title_write(out, member->key);
                 ap_out_char(out, ' ');
             }
             ap_cell_write_text(out, member, 0);
@@ -310,7 +303,7 @@ static void write_text(struct ap_out *out, const struct ap_value *answer)
         const struct ap_value *first = ap_value_first(member);
         if (member->type == AP_VALUE_NULL || (member->type >= AP_VALUE_LIST && !first) || is_for_programs(member))
             continue;
-        write_title(out, member->key);
+        ap_title_write(out, member->key);
         if (member->type == AP_VALUE_OBJECT) {
             ap_facts_write_text(out, member);
         } else if (first && first->type == AP_VALUE_OBJECT) {

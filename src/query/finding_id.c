@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "decimal.h"
+#include "model_build.h"
 
 #include "poison.h"
 
@@ -52,7 +53,7 @@ const struct ap_value *ap_finding_named(const struct ap_value *root, const char 
     uint64_t place = 0;
     bool numbered = read_place(id, &place);
     for (; finding; finding = finding->next)
-        if (numbered ? place-- == 0 : ap_text_is(ap_value_text(ap_value_member(finding, "rule_id")), ap_finding_rule(id)))
+        if (numbered ? place-- == 0 : ap_text_is(ap_text_member(finding, "rule_id"), ap_finding_rule(id)))
             break;
     return finding;
 }

@@ -6,7 +6,6 @@
 
 #include "catalogue.h"
 #include "near_name.h"
-#include "row_filter.h"
 #include "row_pick.h"
 
 #include "poison.h"

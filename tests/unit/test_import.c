@@ -16,33 +16,15 @@
 
 static struct ap_gate gate;
 
-struct text_source {
-    const char *text;
-    size_t rest;
-};
-
-static enum ap_status read_text(void *self, uint8_t *to, size_t cap_bytes, size_t *ret_bytes, struct ap_error *reterr)
-{
-    struct text_source *source = self;
-    size_t bytes = source->rest < cap_bytes ? source->rest : cap_bytes;
-    (void)reterr;
-    memcpy(to, source->text, bytes);
-    source->text += bytes;
-    source->rest -= bytes;
-    *ret_bytes = bytes;
-    return AP_OK;
-}
-
 static enum ap_status import(const char *text, size_t bytes, struct ap_model *model, struct ap_error *error)
 {
-    struct text_source source = { text, bytes };
-    struct ap_byte_source from = { .read = read_text, .self = &source };
+    struct ap_text source = { text, bytes };
     struct ap_json_limits limits = { .kept_depth = AP_IMPORT_MAX_DEPTH };
     struct ap_notes notes = { .notes = { { .count = 0 } } };
     struct ap_json_reader *json;
     *error = (struct ap_error){ .message = "" };
     ap_model_init(model, &gate);
-    enum ap_status status = ap_json_reader_new(&gate, from, &notes, &limits, &json, error);
+    enum ap_status status = ap_json_reader_new(&gate, ap_text_source(&source), &notes, &limits, &json, error);
     if (status != AP_OK)
         return status;
     status = ap_report_import(json, model, error);

@@ -8,7 +8,7 @@
 #include "model_table.h"
 #include "near_name.h"
 #include "report.h"
-#include "row_filter.h"
+#include "row_pick.h"
 #include "table.h"
 #include "table_cell.h"
 #include "tap.h"

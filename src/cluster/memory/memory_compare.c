@@ -126,18 +126,16 @@ static enum ap_status find_odd(struct ap_memory_run *run, enum ap_memory_metric 
 {
     const struct sorting by = { run, metric };
     uint32_t *rows;
-    AP_TRY(AP_ALLOC(run->gate, rows, run->count, reterr));
-    for (uint32_t i = 0; i < run->count; i++)
-        rows[i] = i;
-    enum ap_status status = ap_sort_list(run->gate, rows, run->count, is_before, &by, reterr);
-    for (size_t i = 0, end; i < run->count && status == AP_OK; i = end) {
+    size_t count;
+    AP_TRY(ap_top_indices(run->gate, (uint32_t)run->count, 0, is_before, &by, &rows, &count, reterr));
+    for (size_t i = 0, end; i < count; i = end) {
         size_t known = 0;
-        for (end = i; end < run->count && run->roles[rows[end]] == run->roles[rows[i]]; end++)
+        for (end = i; end < count && run->roles[rows[end]] == run->roles[rows[i]]; end++)
             known += value_at(&by, rows[end]) >= 0;
         judge_role(&by, rows + i, known, &run->odd[metric]);
     }
-    AP_FREE(run->gate, rows, run->count);
-    return status;
+    AP_FREE(run->gate, rows, count);
+    return AP_OK;
 }
 
 /* -------------------------------------------------------------------------------------------------------- who failed */

@@ -94,14 +94,11 @@ enum ap_status ap_memory_set_finish(struct ap_memory_set *set, struct ap_error *
 {
     uint32_t *order;
     struct ap_rank_memory *rows;
-    size_t kept = 0, count = set->count;
-    if (!count)
+    size_t kept = 0, count;
+    if (!set->count)
         return AP_OK;
-    AP_TRY(AP_ALLOC(set->gate, order, count, reterr));
+    AP_TRY(ap_top_indices(set->gate, (uint32_t)set->count, 0, row_before, set, &order, &count, reterr));
     enum ap_status status = AP_ALLOC(set->gate, rows, count, reterr);
-    for (uint32_t i = 0; i < count; i++)
-        order[i] = i;
-    AP_AND_THEN(status, ap_sort_list(set->gate, order, count, row_before, set, reterr));
     if (status == AP_OK) {
         for (size_t i = 0; i < count; i++) /* of equals the one with the first path stays */
             if (!kept || compare_rows(set, &rows[kept - 1], &set->rows[order[i]], false) != 0)

@@ -181,16 +181,11 @@ static enum ap_status number_groups(struct ap_rank_groups *groups, const uint32_
 
 static enum ap_status tell_apart(struct ap_rank_groups *groups, struct ap_error *reterr)
 {
-    struct ap_gate *gate = groups->set->gate;
-    uint32_t count = groups->seen.count, *order;
-    if (count < 2)
-        return AP_OK;
-    AP_TRY(AP_ALLOC(gate, order, count, reterr));
-    for (uint32_t i = 0; i < count; i++)
-        order[i] = i;
-    enum ap_status status = ap_sort_list(gate, order, count, is_before, groups, reterr);
-    AP_AND_THEN(status, number_groups(groups, order, reterr));
-    AP_FREE(gate, order, count);
+    uint32_t *order;
+    size_t count;
+    AP_TRY(ap_top_indices(groups->set->gate, groups->seen.count, 0, is_before, groups, &order, &count, reterr));
+    enum ap_status status = number_groups(groups, order, reterr);
+    AP_FREE(groups->set->gate, order, count);
     return status;
 }
 

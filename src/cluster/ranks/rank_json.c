@@ -20,12 +20,14 @@ _Static_assert(STEP_WIDTH <= WIDTH_MAX && COLLECTIVE_WIDTH <= WIDTH_MAX && HEAD_
 struct row {
     int64_t values[WIDTH_MAX];
     size_t count;
-    bool out;
+    const uint32_t *place;                /* where it is written: by id the place of a name; else it is read: */
+    const struct ap_summary_names *names; /* by place */
+    bool lacks_name;
 };
 
 static void carry(struct row *row, int64_t *value)
 {
-    if (row->out)
+    if (row->place)
         row->values[row->count] = *value;
     else
         *value = row->values[row->count];
@@ -34,14 +36,15 @@ static void carry(struct row *row, int64_t *value)
 
 static void carry_name(struct row *row, struct ap_str *name)
 {
-    int64_t id = row->out ? name->id : 0;
-    carry(row, &id);
-    name->id = (uint32_t)id;
+    int64_t place = row->place ? row->place[name->id] : 0;
+    carry(row, &place);
+    if (!row->place && !ap_summary_name(row->names, place, name))
+        row->lacks_name = true;
 }
 
 static void carry_bool(struct row *row, bool *flag)
 {
-    int64_t value = row->out && *flag; /* what is read in has no value yet */
+    int64_t value = *flag;
     carry(row, &value);
     *flag = value != 0;
 }
@@ -71,8 +74,11 @@ static void carry_spent(struct row *row, int64_t spent_ns[AP_SPENT_COUNT_])
         carry(row, &spent_ns[i]);
 }
 
-static void carry_step(struct row *row, struct ap_rank_step *step)
+typedef void carry_item(struct row *row, struct ap_rank_summary *rank, size_t at);
+
+static void carry_step(struct row *row, struct ap_rank_summary *rank, size_t at)
 {
+    struct ap_rank_step *step = &rank->steps[at];
     carry(row, &step->number);
     carry(row, &step->start_ns);
     carry(row, &step->end_ns);
@@ -83,8 +89,9 @@ static void carry_step(struct row *row, struct ap_rank_step *step)
     carry_spent(row, step->spent_ns);
 }
 
-static void carry_collective(struct row *row, struct ap_rank_collective *collective)
+static void carry_collective(struct row *row, struct ap_rank_summary *rank, size_t at)
 {
+    struct ap_rank_collective *collective = &rank->collectives[at];
     int64_t operation = collective->operation, before, us;
     carry(row, &collective->start_ns);
     carry(row, &collective->dur_ns);
@@ -108,9 +115,10 @@ static void carry_collective(struct row *row, struct ap_rank_collective *collect
     }
 }
 
-static void carry_call(struct row *row, struct ap_rank_call *call)
+static void carry_call(struct row *row, struct ap_rank_summary *rank, size_t at)
 {
-    int64_t kind = row->out ? call->kind : 0;
+    struct ap_rank_call *call = &rank->calls[at];
+    int64_t kind = call->kind;
     carry(row, &call->key);
     carry(row, &call->count);
     carry(row, &call->total_ns);
@@ -132,31 +140,14 @@ struct writer {
     uint32_t listed_count;
 };
 
-static void mention(struct writer *writer, struct ap_str *name)
+static void mention_all(struct writer *writer, struct ap_rank_summary *rank)
 {
-    if (!name->id)
-        return;
-    if (!writer->place[name->id]) {
-        writer->listed[writer->listed_count++] = name->id;
-        writer->place[name->id] = writer->listed_count;
-    }
-    name->id = writer->place[name->id];
-}
-
-static void mention_all(struct writer *writer, const struct ap_rank_summary *rank)
-{
-    struct ap_str names[] = { rank->path, rank->host, rank->device, rank->backend, rank->last_frame };
-    for (size_t i = 0; i < AP_COUNT_OF(names); i++)
-        mention(writer, &names[i]);
-    for (size_t i = 0; i < rank->collective_count; i++) {
-        struct ap_str group = rank->collectives[i].group, frame = rank->collectives[i].frame;
-        mention(writer, &group);
-        mention(writer, &frame);
-    }
-    for (size_t i = 0; i < rank->call_count; i++) {
-        struct ap_str name = rank->calls[i].name;
-        mention(writer, &name);
-    }
+    const struct ap_str *name;
+    for (size_t i = 0; (name = ap_rank_name(rank, i)) != NULL; i++)
+        if (name->id && !writer->place[name->id]) {
+            writer->listed[writer->listed_count++] = name->id;
+            writer->place[name->id] = writer->listed_count;
+        }
 }
 
 static void write_values(struct ap_out *out, const struct row *row)
@@ -167,67 +158,33 @@ static void write_values(struct ap_out *out, const struct row *row)
     ap_out_char(out, ']');
 }
 
-static void begin_list(struct writer *writer, const char *key)
+static void write_list(struct writer *writer, struct ap_rank_summary *rank, const char *key, size_t count,
+                       carry_item *carry_at)
 {
     ap_out_format(writer->out, ",\n \"%s\":[", key);
+    for (size_t i = 0; i < count; i++) {
+        struct row row = { .place = writer->place };
+        carry_at(&row, rank, i);
+        ap_out_string(writer->out, i ? ",\n  " : "");
+        write_values(writer->out, &row);
+    }
+    ap_out_char(writer->out, ']');
 }
 
-static void write_row_of_list(struct ap_out *out, const struct row *row, size_t at)
+static void write_rank(struct writer *writer, struct ap_rank_summary *rank)
 {
-    ap_out_string(out, at ? ",\n  " : "");
-    write_values(out, row);
-}
-
-static void write_head(struct writer *writer, const struct ap_rank_summary *from)
-{
-    struct ap_rank_summary rank = *from;
-    struct row row = { .out = true };
-    mention(writer, &rank.path);
-    mention(writer, &rank.host);
-    mention(writer, &rank.device);
-    mention(writer, &rank.backend);
-    mention(writer, &rank.last_frame);
-    carry_head(&row, &rank);
+    struct row head = { .place = writer->place }, spent = { .place = writer->place };
+    carry_head(&head, rank);
     ap_out_string(writer->out, "{\"head\":");
-    write_values(writer->out, &row);
-    row = (struct row){ .out = true };
-    carry_spent(&row, rank.spent_ns);
-    carry(&row, &rank.out_of_memory_count);
+    write_values(writer->out, &head);
+    carry_spent(&spent, rank->spent_ns);
+    carry(&spent, &rank->out_of_memory_count);
     ap_out_string(writer->out, ",\n \"spent\":");
-    write_values(writer->out, &row);
-}
-
-static void write_rank(struct writer *writer, const struct ap_rank_summary *rank)
-{
-    struct row row;
-    write_head(writer, rank);
-    begin_list(writer, "steps");
-    for (size_t i = 0; i < rank->step_count; i++) {
-        struct ap_rank_step step = rank->steps[i];
-        row = (struct row){ .out = true };
-        carry_step(&row, &step);
-        write_row_of_list(writer->out, &row, i);
-    }
-    ap_out_char(writer->out, ']');
-    begin_list(writer, "collectives");
-    for (size_t i = 0; i < rank->collective_count; i++) {
-        struct ap_rank_collective collective = rank->collectives[i];
-        mention(writer, &collective.group);
-        mention(writer, &collective.frame);
-        row = (struct row){ .out = true };
-        carry_collective(&row, &collective);
-        write_row_of_list(writer->out, &row, i);
-    }
-    ap_out_char(writer->out, ']');
-    begin_list(writer, "calls");
-    for (size_t i = 0; i < rank->call_count; i++) {
-        struct ap_rank_call call = rank->calls[i];
-        mention(writer, &call.name);
-        row = (struct row){ .out = true };
-        carry_call(&row, &call);
-        write_row_of_list(writer->out, &row, i);
-    }
-    ap_out_string(writer->out, "]}");
+    write_values(writer->out, &spent);
+    write_list(writer, rank, "steps", rank->step_count, carry_step);
+    write_list(writer, rank, "collectives", rank->collective_count, carry_collective);
+    write_list(writer, rank, "calls", rank->call_count, carry_call);
+    ap_out_char(writer->out, '}');
 }
 
 static void write_all(struct writer *writer)
@@ -286,7 +243,7 @@ struct reader {
 /* Those of hashes may be anything, all others are smaller in every file. */
 static enum ap_status read_values(struct reader *reader, struct row *row, size_t width, struct ap_error *reterr)
 {
-    *row = (struct row){ .out = false };
+    *row = (struct row){ .names = &reader->names };
     return ap_summary_read_row(reader->json, row->values, width, reterr);
 }
 
@@ -298,11 +255,6 @@ static bool are_times(const int64_t *values, size_t count)
     return true;
 }
 
-static bool take_name(const struct reader *reader, struct ap_str *name)
-{
-    return ap_summary_name(&reader->names, name->id, name);
-}
-
 static enum ap_status take_head(struct reader *reader, struct ap_rank_summary *rank, struct ap_error *reterr)
 {
     struct row row;
@@ -311,9 +263,7 @@ static enum ap_status take_head(struct reader *reader, struct ap_rank_summary *r
     if (!are_times(row.values, HEAD_COUNT))
         return ap_summary_refuse(reader->json, "a number is out of range", reterr);
     carry_head(&row, rank);
-    bool named = take_name(reader, &rank->path) && take_name(reader, &rank->host) && take_name(reader, &rank->device) &&
-                 take_name(reader, &rank->backend) && take_name(reader, &rank->last_frame);
-    if (!named || rank->rank < 0 || rank->rank > RANK_LARGEST || rank->start_ns > rank->end_ns)
+    if (row.lacks_name || rank->rank < 0 || rank->rank > RANK_LARGEST || rank->start_ns > rank->end_ns)
         return ap_summary_refuse(reader->json, "a rank, a name or a window cannot be", reterr);
     return AP_OK;
 }
@@ -333,12 +283,12 @@ static enum ap_status take_spent(struct reader *reader, struct ap_rank_summary *
 static enum ap_status take_step(struct reader *reader, struct ap_rank_summary *rank, struct ap_error *reterr)
 {
     struct row row;
-    struct ap_rank_step step;
+    const struct ap_rank_step none = { .number = 0 };
     AP_TRY(read_values(reader, &row, STEP_WIDTH, reterr));
     if (!are_times(row.values, 5) || !are_times(row.values + STEP_COUNT, AP_SPENT_COUNT_))
         return ap_summary_refuse(reader->json, "a number is out of range", reterr);
-    carry_step(&row, &step);
-    AP_TRY_ADD(reader->set->gate, rank->steps, rank->step_count, rank->step_capacity, reterr, step);
+    AP_TRY_ADD(reader->set->gate, rank->steps, rank->step_count, rank->step_capacity, reterr, none);
+    carry_step(&row, rank, rank->step_count - 1);
     return AP_OK;
 }
 
@@ -355,30 +305,26 @@ static bool are_classes(const struct row *row)
 static enum ap_status take_collective(struct reader *reader, struct ap_rank_summary *rank, struct ap_error *reterr)
 {
     struct row row;
-    struct ap_rank_collective collective = { .bytes = -1 };
+    const struct ap_rank_collective none = { .bytes = -1 };
     AP_TRY(read_values(reader, &row, COLLECTIVE_WIDTH, reterr));
     if (!are_times(row.values, COLLECTIVE_COUNT) || row.values[1] < 0 || row.values[2] < 0 || !are_classes(&row))
         return ap_summary_refuse(reader->json, "a number is out of range", reterr);
-    carry_collective(&row, &collective);
-    if (!take_name(reader, &collective.group) || !take_name(reader, &collective.frame))
-        return ap_summary_refuse(reader->json, "a name is not there", reterr);
-    AP_TRY_ADD(reader->set->gate, rank->collectives, rank->collective_count, rank->collective_capacity, reterr, collective);
-    return AP_OK;
+    AP_TRY_ADD(reader->set->gate, rank->collectives, rank->collective_count, rank->collective_capacity, reterr, none);
+    carry_collective(&row, rank, rank->collective_count - 1);
+    return row.lacks_name ? ap_summary_refuse(reader->json, "a name is not there", reterr) : AP_OK;
 }
 
 static enum ap_status take_call(struct reader *reader, struct ap_rank_summary *rank, struct ap_error *reterr)
 {
     struct row row;
-    struct ap_rank_call call;
+    const struct ap_rank_call none = { .key = 0 };
     AP_TRY(read_values(reader, &row, CALL_COUNT, reterr));
     if (!are_times(row.values + 1, 3) || row.values[1] < 0 || row.values[2] < 0 || row.values[3] < 0 || row.values[4] < 0 ||
         row.values[4] >= AP_RANK_CALL_COUNT_)
         return ap_summary_refuse(reader->json, "a number is out of range", reterr);
-    carry_call(&row, &call);
-    if (!take_name(reader, &call.name))
-        return ap_summary_refuse(reader->json, "a name is not there", reterr);
-    AP_TRY_ADD(reader->set->gate, rank->calls, rank->call_count, rank->call_capacity, reterr, call);
-    return AP_OK;
+    AP_TRY_ADD(reader->set->gate, rank->calls, rank->call_count, rank->call_capacity, reterr, none);
+    carry_call(&row, rank, rank->call_count - 1);
+    return row.lacks_name ? ap_summary_refuse(reader->json, "a name is not there", reterr) : AP_OK;
 }
 
 typedef enum ap_status take_row(struct reader *reader, struct ap_rank_summary *rank, struct ap_error *reterr);

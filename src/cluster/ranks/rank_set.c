@@ -32,6 +32,20 @@ void ap_rank_set_release(struct ap_rank_set *set)
     *set = (struct ap_rank_set){ .gate = set->gate };
 }
 
+struct ap_str *ap_rank_name(struct ap_rank_summary *summary, size_t index)
+{
+    struct ap_str *const own[] = { &summary->path, &summary->host, &summary->device, &summary->backend,
+                                   &summary->last_frame };
+    if (index < AP_COUNT_OF(own))
+        return own[index];
+    size_t of_collectives = index - AP_COUNT_OF(own), of_calls = of_collectives - 2 * summary->collective_count;
+    if (of_collectives < 2 * summary->collective_count) {
+        struct ap_rank_collective *collective = &summary->collectives[of_collectives / 2];
+        return of_collectives % 2 ? &collective->frame : &collective->group;
+    }
+    return of_calls < summary->call_count ? &summary->calls[of_calls].name : NULL;
+}
+
 /* --------------------------------------------------------------------------------------------------------- joining */
 
 /* Ids of one pool in another. */
@@ -55,16 +69,9 @@ static enum ap_status move_names(struct moving *moving, struct ap_error *reterr)
 
 static void rename_all(const struct moving *moving, struct ap_rank_summary *summary)
 {
-    struct ap_str *const own[] = { &summary->path, &summary->host, &summary->device, &summary->backend,
-                                   &summary->last_frame };
-    for (size_t i = 0; i < AP_COUNT_OF(own); i++)
-        *own[i] = moving->ids[own[i]->id];
-    for (size_t i = 0; i < summary->collective_count; i++) {
-        summary->collectives[i].group = moving->ids[summary->collectives[i].group.id];
-        summary->collectives[i].frame = moving->ids[summary->collectives[i].frame.id];
-    }
-    for (size_t i = 0; i < summary->call_count; i++)
-        summary->calls[i].name = moving->ids[summary->calls[i].name.id];
+    struct ap_str *name;
+    for (size_t i = 0; (name = ap_rank_name(summary, i)) != NULL; i++)
+        *name = moving->ids[name->id];
 }
 
 static enum ap_status mention(struct moving *moving, struct ap_str name, struct ap_error *reterr)
@@ -75,17 +82,11 @@ static enum ap_status mention(struct moving *moving, struct ap_str name, struct 
     return ap_strpool_intern(&moving->to->names, text.data, text.bytes, &moving->ids[name.id], reterr);
 }
 
-static enum ap_status mention_rank(struct moving *moving, const struct ap_rank_summary *rank, struct ap_error *reterr)
+static enum ap_status mention_rank(struct moving *moving, struct ap_rank_summary *rank, struct ap_error *reterr)
 {
-    const struct ap_str own[] = { rank->path, rank->host, rank->device, rank->backend, rank->last_frame };
-    for (size_t i = 0; i < AP_COUNT_OF(own); i++)
-        AP_TRY(mention(moving, own[i], reterr));
-    for (size_t i = 0; i < rank->collective_count; i++) {
-        AP_TRY(mention(moving, rank->collectives[i].group, reterr));
-        AP_TRY(mention(moving, rank->collectives[i].frame, reterr));
-    }
-    for (size_t i = 0; i < rank->call_count; i++)
-        AP_TRY(mention(moving, rank->calls[i].name, reterr));
+    const struct ap_str *name;
+    for (size_t i = 0; (name = ap_rank_name(rank, i)) != NULL; i++)
+        AP_TRY(mention(moving, *name, reterr));
     return AP_OK;
 }
 

@@ -96,6 +96,8 @@ void ap_rank_set_init(struct ap_rank_set *set, struct ap_gate *gate);
 void ap_rank_set_release(struct ap_rank_set *set);
 /** Frees the lists of a summary that is in no set. */
 void ap_rank_summary_release(struct ap_rank_summary *summary, struct ap_gate *gate);
+/** The names of a summary, one for each @index from 0 on; NULL behind the last. */
+struct ap_str *ap_rank_name(struct ap_rank_summary *summary, size_t index);
 /** Moves the summaries of @from, which is empty afterwards, to @set. */
 AP_MUST_CHECK enum ap_status ap_rank_set_join(struct ap_rank_set *set, struct ap_rank_set *from, struct ap_error *reterr);
 /** Puts the summaries in order, by rank, then time, drops those that say the same as another, and numbers the names anew. */

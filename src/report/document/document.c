@@ -57,11 +57,6 @@ struct ap_text ap_doc_text_at(const struct doc *doc, const char *path)
     return ap_value_text(ap_doc_at(doc, path));
 }
 
-struct ap_text ap_text_member(const struct ap_value *object, const char *key)
-{
-    return ap_value_text(ap_value_member(object, key));
-}
-
 /* ---- within a block ---- */
 
 static bool is_unread(struct doc *doc)

@@ -151,8 +151,6 @@ bool ap_doc_false(const struct doc *doc, const char *path);
 bool ap_doc_true(const struct doc *doc, const char *path);
 /** The text at @path; empty where there is none. */
 struct ap_text ap_doc_text_at(const struct doc *doc, const char *path);
-/** Text under @key of an object; empty where there is none. */
-struct ap_text ap_text_member(const struct ap_value *object, const char *key);
 
 /* ---- within a block ---- */
 

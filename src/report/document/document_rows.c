@@ -39,7 +39,7 @@ bool ap_doc_is_text(const struct doc_column *column)
 
 static bool is_shown(const struct doc_rows *rows, const struct ap_value *row)
 {
-    return !rows->nonzero || ap_value_integer(ap_value_member(row, rows->nonzero), 1) != 0;
+    return !rows->nonzero || ap_integer_member(row, rows->nonzero, 1) != 0;
 }
 
 /* A column in which no row has a value is one that this input does not know. */
@@ -110,7 +110,7 @@ static bool is_of_nothing(struct doc *doc, const char *path)
     const char *first = strchr(path, '.'), *last = strrchr(path, '.');
     const struct ap_value *of =
         first == last ? NULL : ap_value_below(&doc->model->root, (struct ap_text){ path, (size_t)(last - path) });
-    return ap_value_integer(ap_value_member(of, "count"), -1) == 0;
+    return ap_integer_member(of, "count", -1) == 0;
 }
 
 bool ap_doc_figures(struct doc *doc, const char *title, const struct doc_figure *figures, size_t count, bool skips_nothing)

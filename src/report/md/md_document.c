@@ -1,10 +1,49 @@
 /* SPDX-License-Identifier: MIT */
 #include "md_document.h"
 
+#include <string.h>
+
 #include "md_text.h"
 #include "option_names.h"
 
 #include "poison.h"
+
+const struct ap_md_form *ap_md_form(size_t i)
+{
+    static const struct ap_md_form forms[] = {
+#define AP_BRIEF_LEVEL(its_findings, its_percent, its_weight) \
+    { .findings = (its_findings), .percent = (its_percent), .weight = (its_weight) },
+#include "md_brief.def"
+    };
+    return i < AP_COUNT_OF(forms) ? &forms[i] : NULL;
+}
+
+static bool is_of(const char *wanted, struct ap_text heading)
+{
+    return !wanted || ap_text_starts_with(heading, wanted);
+}
+
+static struct ap_md_part part_of(const struct ap_md_form *form, const char *section, struct ap_text heading)
+{
+    static const struct {
+        int weight;
+        const char *section, *heading;
+        size_t rows;
+    } parts[] = {
+#define AP_BRIEF(its_weight, its_section, its_heading, its_rows) \
+    { .weight = (its_weight), .section = (its_section), .heading = (its_heading), .rows = (its_rows) },
+#include "md_brief.def"
+    };
+    for (size_t i = 0; i < AP_COUNT_OF(parts); i++) {
+        if (strcmp(parts[i].section, section) != 0 || !is_of(parts[i].heading, heading))
+            continue;
+        size_t rows = parts[i].rows * form->percent / 100;
+        return (struct ap_md_part){ .is_kept = parts[i].weight >= form->weight,
+                                    .rows = parts[i].rows && !rows ? 1 : rows,
+                                    .items = parts[i].rows };
+    }
+    return (struct ap_md_part){ .is_kept = false };
+}
 
 /* ---- what the short form keeps ---- */
 
@@ -32,7 +71,7 @@ static struct ap_out *out_of(struct doc *doc)
 static void begin_part(struct md *md, struct ap_text words)
 {
     md->heading_begins = false;
-    md->part = ap_md_brief_part(md->form, md->sections[md->section_count - 1].title, words);
+    md->part = part_of(md->form, md->sections[md->section_count - 1].title, words);
     ap_out_string(out_of(&md->doc), "\n### ");
 }
 
@@ -109,7 +148,7 @@ static void write_section(struct doc *doc, const char *title)
     if (md->section_count < AP_MD_BRIEF_SECTIONS)
         md->section_count++;
     md->sections[md->section_count - 1] = (struct md_section){ .title = title };
-    md->part = ap_md_brief_part(md->form, title, AP_TEXT(""));
+    md->part = part_of(md->form, title, AP_TEXT(""));
 }
 
 static void begin(struct doc *doc, enum doc_block block, int64_t number)

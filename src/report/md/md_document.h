@@ -4,8 +4,29 @@
 #define AP_MD_DOCUMENT_H
 
 #include "document.h"
-#include "md_brief.h"
 #include "out.h"
+
+/* ---- the short form: which parts of the whole report it has, and how many rows of each ---- */
+
+/** A short report has no more lines than this, where its forms allow. */
+#define AP_MD_BRIEF_LINES 250
+#define AP_MD_BRIEF_SECTIONS 64
+
+/** A form of the short report; AP_BRIEF_LEVEL of md_brief.def. */
+struct ap_md_form {
+    size_t findings; /* told whole, the others in a line each */
+    size_t percent;  /* of the rows that md_brief.def allows */
+    int weight;      /* parts of less are left out */
+};
+
+/** The forms, from the longest to the shortest; NULL behind the last. */
+const struct ap_md_form *ap_md_form(size_t i);
+
+/** A part of a section in a form. */
+struct ap_md_part {
+    bool is_kept;
+    size_t rows, items; /* of each table and list; 0 = all. Of lists, which are sentences, the shorter forms keep no less */
+};
 
 /** What the short form leaves out of a section. */
 struct md_section {

@@ -4,8 +4,6 @@
 
 #include "html_assets.h"
 #include "html_findings.h"
-#include "html_memory_verdict.h"
-#include "html_nav.h"
 #include "html_pictures.h"
 #include "report.h"
 #include "sections.h"
@@ -181,6 +179,105 @@ static void write_verdict(struct html *html)
                      "{p comparison.verdict.sentence}.</p>\n");
 }
 
+/* ---- the headline of a snapshot: how full, and what would still fit; of what it is full is told behind it ---- */
+
+static int64_t bytes_at(const struct html *html, const char *path)
+{
+    return ap_value_integer(ap_html_at(html, path), 0);
+}
+
+static void write_share(struct html *html, int64_t used_bytes, int64_t reserved_bytes)
+{
+    int64_t failed = bytes_at(html, "memory.history.oom_count");
+    ap_html_string(html, "<p class=\"verdict\"><strong>");
+    if (failed > 0)
+        ap_html_string(html, "Out of memory");
+    else
+        ap_html_share(html, (double)used_bytes / (double)reserved_bytes);
+    ap_html_string(html, failed > 0 ? "</strong> " : " full</strong> ");
+    ap_html_bytes(html, used_bytes);
+    ap_html_string(html, " of ");
+    ap_html_bytes(html, reserved_bytes);
+    ap_html_string(html, " that the allocator reserved are in use in this snapshot");
+    if (failed > 0) {
+        ap_html_string(html, " (");
+        ap_html_share(html, (double)used_bytes / (double)reserved_bytes);
+        ap_html_string(html, ")");
+    }
+}
+
+/* "; the device has 24 GiB" where that is known. */
+static void write_capacity(struct html *html, int64_t reserved_bytes)
+{
+    int64_t capacity_bytes = bytes_at(html, "memory.oom_summary.capacity_bytes");
+    if (capacity_bytes < reserved_bytes)
+        return;
+    ap_html_string(html, "; the device has ");
+    ap_html_bytes(html, capacity_bytes);
+}
+
+/* What would still fit; where a request failed, beside what it was for. */
+static void write_what_fits(struct html *html)
+{
+    bool failed =
+        bytes_at(html, "memory.history.oom_count") > 0 && ap_html_known(html, "memory.oom_summary.requested_bytes");
+    if (failed)
+        ap_html_tell(html, ap_html_at(html, "memory.oom_summary"),
+                     ". The last request that failed was for {v requested_bytes}");
+    if (ap_html_known(html, "memory.totals.largest_free_block_bytes"))
+        ap_html_tell(html, ap_html_at(html, "memory.totals"),
+                     failed ? "; the largest free piece has {v largest_free_block_bytes}"
+                            : ". The largest free piece has {v largest_free_block_bytes}: a larger request needs more from "
+                              "the driver");
+}
+
+static void write_memory_verdict(struct html *html)
+{
+    int64_t used_bytes = bytes_at(html, "memory.totals.allocated_bytes"),
+            reserved_bytes = bytes_at(html, "memory.totals.reserved_bytes");
+    if (!ap_html_known(html, "memory.totals.allocated_bytes") || reserved_bytes <= 0 || used_bytes > reserved_bytes ||
+        ap_html_known(html, "verdict.bound"))
+        return;
+    write_share(html, used_bytes, reserved_bytes);
+    write_capacity(html, reserved_bytes);
+    write_what_fits(html);
+    ap_html_string(html, ".</p>\n");
+}
+
+/* ---- the contents of the page, which stay in view: on a narrow screen the three parts alone ---- */
+
+static void write_parts(struct html *html, bool of_pictures)
+{
+    const struct html_contents *in = html->contents;
+    bool any = false;
+    for (size_t i = 0; in && i < in->count; i++) {
+        const struct html_part *part = &in->parts[i];
+        if ((part->id[0] != '\0') != of_pictures)
+            continue;
+        ap_html_string(html, any ? "<li><a href=\"#" : "<ul class=\"parts\">\n<li><a href=\"#");
+        if (of_pictures)
+            ap_html_string(html, part->id);
+        else
+            ap_html_slug(html, ap_text_of(part->title));
+        ap_html_format(html, "\">%s</a></li>\n", part->title);
+        any = true;
+    }
+    if (any)
+        ap_html_string(html, "</ul>\n");
+}
+
+static void write_nav(struct html *html)
+{
+    ap_html_string(html, "<nav aria-label=\"Parts of the report\">\n<a href=\"#findings\">Findings</a>\n");
+    if (ap_html_has_pictures(html)) {
+        ap_html_string(html, "<a href=\"#pictures\">Pictures</a>\n");
+        write_parts(html, true);
+    }
+    ap_html_string(html, "<a href=\"#details\">Details</a>\n");
+    write_parts(html, false);
+    ap_html_string(html, "</nav>\n");
+}
+
 /* ---- what was asked of the run: a baseline, conditions, other batch sizes ---- */
 
 /* They are what the reader came for, so they are not folded away. */
@@ -203,7 +300,7 @@ static void write_top(struct html *html)
     ap_html_limit(html, HEAD_ROOM);
     ap_html_string(html, "<header>\n<h1>Profile report</h1>\n");
     write_verdict(html);
-    ap_html_memory_verdict(html);
+    write_memory_verdict(html);
     ap_html_first_finding(html);
     ap_html_split(html);
     if (ap_html_owners_lead(html))
@@ -211,7 +308,7 @@ static void write_top(struct html *html)
     write_facts(html);
     ap_part_alerts(&html->doc);
     ap_html_string(html, "</header>\n");
-    ap_html_nav(html);
+    write_nav(html);
     ap_html_string(html, "<main>\n");
 }
 

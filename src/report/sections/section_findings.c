@@ -25,7 +25,7 @@ void ap_part_savings(struct doc *doc, const struct ap_value *finding, const char
     if (has_time) {
         ap_doc_say(doc, before);
         ap_doc_rounded(doc, time);
-        if (ap_text_is(ap_value_text(ap_value_at(finding, "gain.whole")), "cluster.rank_time_us"))
+        if (ap_text_is(ap_text_at(finding, "gain.whole"), "cluster.rank_time_us"))
             ap_doc_say(doc, " of all ranks together");
     }
     if (bytes && bytes->type == AP_VALUE_BYTES && ap_value_integer(bytes, 0) > 0) {
@@ -75,7 +75,7 @@ static void write_gain(struct doc *doc, const struct ap_value *finding)
         return;
     ap_doc_begin(doc, DOC_ITEM);
     ap_doc_tell(doc, finding, "**Gain:** at most {F gain.share_ratio} of {n gain.whole}");
-    if (ap_value_integer(ap_value_at(finding, "gain.by_replay"), 0))
+    if (ap_integer_at(finding, "gain.by_replay", 0))
         ap_doc_say(doc, ", by the replay, with what the cause delays");
     if (bound && bound->type != AP_VALUE_NULL) {
         ap_doc_say(doc, ": the run becomes at most ");
@@ -108,7 +108,7 @@ static bool is_of_window(struct doc *doc, const struct ap_value *prediction)
 /* Of a window of which less than half is known a share says nothing, and it is no surprise that the rest stays. */
 static bool is_mostly_unknown(struct doc *doc, const struct ap_value *prediction)
 {
-    int64_t before_ns = ap_value_integer(ap_value_member(prediction, "before_us"), 0);
+    int64_t before_ns = ap_integer_member(prediction, "before_us", 0);
     return is_of_window(doc, prediction) && ap_value_integer(ap_doc_at(doc, "verdict.known_us"), before_ns) < before_ns / 2;
 }
 
@@ -139,8 +139,8 @@ static void write_prediction(struct doc *doc, const struct ap_value *finding)
         return;
     ap_doc_begin(doc, DOC_ITEM);
     ap_doc_tell(doc, prediction, told_before(doc, prediction));
-    int64_t gain_ns = ap_value_integer(ap_value_member(prediction, "gain_us"), 0);
-    int64_t before_ns = ap_value_integer(ap_value_member(prediction, "before_us"), 0);
+    int64_t gain_ns = ap_integer_member(prediction, "gain_us", 0);
+    int64_t before_ns = ap_integer_member(prediction, "before_us", 0);
     bool unknown = is_mostly_unknown(doc, prediction);
     ap_doc_tell(doc, prediction,
                 gain_ns > 0 && unknown                     ? " gets {r gain_us} shorter"

@@ -15,8 +15,8 @@ static void write_dumps(struct doc *doc)
 
 static const char *wait_of(const struct ap_value *group)
 {
-    bool one = ap_value_integer(ap_value_member(group, "waiting_count"), 0) == 1;
-    if (ap_value_integer(ap_value_member(group, "missing_count"), 0) == 0)
+    bool one = ap_integer_member(group, "waiting_count", 0) == 1;
+    if (ap_integer_member(group, "missing_count", 0) == 0)
         return one ? GROUP "rank {p waiting} is inside" ABSENT
                    : GROUP "ranks {p waiting} are inside[; rank {i through_rank} waits in what it entered before]" ABSENT;
     return one ? GROUP "rank {p waiting} waits for {p missing}[; rank {i through_rank} waits itself]" ABSENT
@@ -29,8 +29,7 @@ static const struct ap_value *odd_of(struct doc *doc, const struct ap_value *gro
     const struct ap_value *cause = ap_value_first(ap_doc_at(doc, "hang.causes"));
     while (cause && !(ap_text_member(cause, "other_operation").bytes &&
                       ap_text_equal(ap_text_member(cause, "group"), ap_text_member(group, "group")) &&
-                      ap_value_integer(ap_value_member(cause, "sequence"), -1) ==
-                          ap_value_integer(ap_value_member(group, "sequence"), -2)))
+                      ap_integer_member(cause, "sequence", -1) == ap_integer_member(group, "sequence", -2)))
         cause = cause->next;
     return cause;
 }
@@ -40,12 +39,12 @@ static void write_waits(struct doc *doc)
 {
     const struct ap_value *group = ap_value_first(ap_doc_at(doc, "hang.groups"));
     enum { SHOWN = 40 };
-    if (ap_value_integer(ap_value_member(group, "depth"), -1) < 0)
+    if (ap_integer_member(group, "depth", -1) < 0)
         return;
     ap_doc_heading(doc, "Who waits for whom");
     ap_doc_begin(doc, DOC_LIST);
     for (int shown = 0; group && shown < SHOWN; group = group->next, shown++) {
-        int64_t depth = ap_value_integer(ap_value_member(group, "depth"), -1);
+        int64_t depth = ap_integer_member(group, "depth", -1);
         if (depth < 0)
             break;
         ap_doc_begin_at(doc, DOC_ITEM, depth < 8 ? depth : 8);

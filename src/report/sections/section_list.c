@@ -96,7 +96,7 @@ static const struct {
 
 static bool is_recorded(struct doc *doc, const char *what)
 {
-    return ap_value_integer(ap_value_member(ap_doc_at(doc, "trace.recorded"), what), 0);
+    return ap_integer_member(ap_doc_at(doc, "trace.recorded"), what, 0);
 }
 
 /* They trace Python, or a browser's threads, or what is not known here: nothing of a device was recorded. VizTracer takes

@@ -80,7 +80,7 @@ static void write_oom(struct doc *doc, const struct ap_value *oom)
     ap_doc_tell(doc, oom, "Device {f device}, entry {f entry}: most was held by");
     write_holders(doc, ap_value_member(oom, "filled_by"));
     if (hole || ap_text_is(ap_text_member(release, "way"), "whole segments")) {
-        bool one = ap_value_integer(ap_value_member(release, "allocations"), 0) == 1;
+        bool one = ap_integer_member(release, "allocations", 0) == 1;
         ap_doc_tell(doc, release,
                     one ? ". It would have passed with one allocation released before ("
                         : ". It would have passed with {f allocations} allocations released before (");

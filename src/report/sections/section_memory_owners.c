@@ -43,8 +43,7 @@ static void write_categories(struct doc *doc, const struct ap_value *device, siz
     write_caption(doc, "by_category", index, ".");
     doc->backend->grid(doc, COUNTED(columns));
     for (const struct ap_value *row = ap_value_first(ap_value_member(device, "by_category")); row; row = row->next) {
-        if (!ap_value_integer(ap_value_member(row, "requested_bytes"), 0) &&
-            !ap_value_integer(ap_value_member(row, "allocations"), 0))
+        if (!ap_integer_member(row, "requested_bytes", 0) && !ap_integer_member(row, "allocations", 0))
             continue;
         ap_doc_begin(doc, DOC_ROW);
         ap_doc_cell(doc, row, "{p category}");
@@ -93,7 +92,7 @@ static void write_avoidable(struct doc *doc)
     bool any = false;
     for (size_t i = 0; i < AP_COUNT_OF(kinds); i++) {
         const struct ap_value *kind = ap_value_member(ap_doc_at(doc, "memory.avoidable"), kinds[i].key);
-        if (ap_value_integer(ap_value_member(kind, "held_bytes"), 0) <= 0)
+        if (ap_integer_member(kind, "held_bytes", 0) <= 0)
             continue;
         if (!any) {
             ap_doc_heading(doc, "Held at the peak without need");
@@ -124,7 +123,7 @@ static bool is_peak(const struct ap_value *device)
 /* "2.68 GiB in 236 allocations, at entry 240; ..." */
 static void write_moment(struct doc *doc, const struct ap_value *device)
 {
-    int64_t position = ap_value_integer(ap_value_member(device, "position"), 0);
+    int64_t position = ap_integer_member(device, "position", 0);
     ap_doc_begin(doc, DOC_PARAGRAPH);
     ap_doc_tell(doc, device, "{F requested_bytes} in {f live_count} allocations");
     if (!is_peak(device))
@@ -153,7 +152,7 @@ static void write_devices(struct doc *doc)
     size_t index = 0;
     for (const struct ap_value *device = ap_value_first(ap_doc_at(doc, "memory.peak.devices")); device;
          device = device->next) {
-        if (index < MOST_DEVICES && ap_value_integer(ap_value_member(device, "live_count"), 0) > 0)
+        if (index < MOST_DEVICES && ap_integer_member(device, "live_count", 0) > 0)
             write_device(doc, device, index);
         index++;
     }
@@ -203,7 +202,7 @@ static void write_shares(struct doc *doc, const struct ap_value *device)
 {
     const char *template = ": {f share_ratio} {p category}";
     for (const struct ap_value *row = ap_value_first(ap_value_member(device, "by_category")); row; row = row->next) {
-        if (ap_value_integer(ap_value_member(row, "requested_bytes"), 0) <= 0)
+        if (ap_integer_member(row, "requested_bytes", 0) <= 0)
             continue;
         ap_doc_tell(doc, row, template);
         template = ", {f share_ratio} {p category}";
@@ -214,8 +213,8 @@ static void write_shares(struct doc *doc, const struct ap_value *device)
 static void write_fullness(struct doc *doc)
 {
     const struct ap_value *totals = ap_doc_at(doc, "memory.totals");
-    int64_t used = ap_value_integer(ap_value_member(totals, "allocated_bytes"), -1),
-            reserved = ap_value_integer(ap_value_member(totals, "reserved_bytes"), 0);
+    int64_t used = ap_integer_member(totals, "allocated_bytes", -1),
+            reserved = ap_integer_member(totals, "reserved_bytes", 0);
     bool failed = ap_value_integer(ap_doc_at(doc, "memory.history.oom_count"), 0) > 0;
     if (used < 0 || reserved <= 0 || used > reserved || ap_doc_known(doc, "trace"))
         return;
@@ -238,10 +237,10 @@ void ap_part_memory_bound(struct doc *doc)
 {
     int64_t id = ap_value_integer(ap_doc_at(doc, "memory.peak.device"), -1);
     const struct ap_value *device = ap_value_first(ap_doc_at(doc, "memory.peak.devices")), *owner;
-    while (device && ap_value_integer(ap_value_member(device, "device"), -1) != id)
+    while (device && ap_integer_member(device, "device", -1) != id)
         device = device->next;
     bool wanted = !ap_doc_known(doc, "focus") || ap_text_is(ap_doc_text_at(doc, "focus"), "memory");
-    if (!wanted || ap_value_integer(ap_value_member(device, "requested_bytes"), 0) <= 0)
+    if (!wanted || ap_integer_member(device, "requested_bytes", 0) <= 0)
         return;
     write_fullness(doc);
     ap_doc_begin(doc, DOC_PARAGRAPH);

@@ -12,8 +12,8 @@ static void write_tree(struct doc *doc, const char *path, const char *template, 
 {
     ap_doc_begin(doc, DOC_LIST);
     for (const struct ap_value *row = ap_value_first(ap_doc_at(doc, path)); row; row = row->next) {
-        int64_t depth = ap_value_integer(ap_value_member(row, "depth"), 0);
-        bool counted = count_key && ap_value_integer(ap_value_member(row, count_key), 0) > 1;
+        int64_t depth = ap_integer_member(row, "depth", 0);
+        bool counted = count_key && ap_integer_member(row, count_key, 0) > 1;
         ap_doc_begin_at(doc, DOC_ITEM, depth < 0 ? 0 : depth > DEEPEST ? DEEPEST : depth);
         ap_doc_tell(doc, row, count_key ? (counted ? "{n name} x {f instances}: " : "{n name}: ") : "{p level} {n name}: ");
         ap_doc_tell(doc, row, template);

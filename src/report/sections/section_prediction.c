@@ -18,7 +18,7 @@ static void write_unmatched(struct doc *doc)
         const struct ap_value *prediction = ap_value_member(row, "prediction");
         if (!prediction || prediction->type == AP_VALUE_NULL)
             ap_doc_paragraph(doc, row,
-                             ap_text_starts_with(ap_value_text(ap_value_member(row, "change")), "batch ")
+                             ap_text_starts_with(ap_text_member(row, "change"), "batch ")
                                  ? "{n change} takes recordings with several batch sizes."
                                  : "No row of the recording fits {n change}.");
     }

@@ -37,7 +37,7 @@ static bool sizes_differ(const struct doc *doc)
 {
     const struct ap_value *first = ap_value_first(ap_doc_at(doc, "series.points"));
     for (const struct ap_value *point = first; point; point = point->next)
-        if (ap_value_integer(ap_value_member(point, "batch"), 0) != ap_value_integer(ap_value_member(first, "batch"), 0))
+        if (ap_integer_member(point, "batch", 0) != ap_integer_member(first, "batch", 0))
             return true;
     return false;
 }

@@ -109,7 +109,7 @@ static int64_t ns_of(const struct ap_value *object, const struct cause *cause)
 {
     char key[PATH_BYTES];
     (void)snprintf(key, sizeof(key), "%s_us", cause->id);
-    return ap_value_integer(ap_value_member(object, key), 0);
+    return ap_integer_member(object, key, 0);
 }
 
 /* Those that took any time, most first; the table's order between equals. */

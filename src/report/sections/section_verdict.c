@@ -22,8 +22,7 @@ static bool is_evaluated(const struct ap_value *symptom)
 static void write_symptom(struct doc *doc, const struct ap_value *symptom)
 {
     ap_doc_item(doc, symptom,
-                ap_value_integer(ap_value_member(symptom, "present"), 0)
-                    ? "{p title}: **yes**, {F value} (threshold {F threshold})"
+                ap_integer_member(symptom, "present", 0) ? "{p title}: **yes**, {F value} (threshold {F threshold})"
                 : is_busy_gpu(symptom)
                     ? "{p title}: no, {F value} (threshold {F threshold}), but the GPU is busy half of the time or more"
                     : "{p title}: no, {F value} (threshold {F threshold})");

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "model_build.h"
 #include "value_text.h"
 
 #include "poison.h"
@@ -22,7 +23,7 @@ static const char *why_no_verdict(const struct ap_value *root)
         return "the profile holds nothing that could be judged";
     if (!ap_value_first(ap_value_member(root, "trace")))
         return "no trace was given";
-    if (ap_value_integer(ap_value_at(root, "trace.recorded.accelerator"), 0))
+    if (ap_integer_at(root, "trace.recorded.accelerator", 0))
         return "the device is an accelerator whose rows may stand for waits as well as for work";
     return "nothing in the trace could be judged";
 }
@@ -93,9 +94,9 @@ static bool tell_line(const struct ap_value *of, const char *template, char to[A
 static bool tell_memory(const struct ap_value *root, char to[AP_FACT_BYTES])
 {
     const struct ap_value *totals = ap_value_at(root, "memory.totals");
-    int64_t used = ap_value_integer(ap_value_member(totals, "allocated_bytes"), -1),
-            reserved = ap_value_integer(ap_value_member(totals, "reserved_bytes"), 0);
-    bool failed = ap_value_integer(ap_value_at(root, "memory.history.oom_count"), 0) > 0;
+    int64_t used = ap_integer_member(totals, "allocated_bytes", -1),
+            reserved = ap_integer_member(totals, "reserved_bytes", 0);
+    bool failed = ap_integer_at(root, "memory.history.oom_count", 0) > 0;
     char share[VALUE_BYTES] = "";
     if (used < 0 || reserved <= 0 || used > reserved || ap_value_first(ap_value_member(root, "trace")))
         return false;
@@ -116,13 +117,13 @@ void ap_headline_verdict(const struct ap_value *root, char to[AP_FACT_BYTES])
 {
     const struct ap_value *of_run = ap_value_at(root, "cluster.verdict.kind") ? ap_value_at(root, "cluster.verdict") : NULL;
     const struct ap_value *verdict = of_run ? of_run : ap_value_member(root, "verdict");
-    struct ap_text bound = ap_value_text(ap_value_member(verdict, of_run ? "kind" : "bound"));
-    struct ap_text sentence = ap_value_text(ap_value_member(verdict, "sentence"));
+    struct ap_text bound = ap_text_member(verdict, of_run ? "kind" : "bound");
+    struct ap_text sentence = ap_text_member(verdict, "sentence");
     if (!bound.bytes)
-        sentence = ap_value_text(ap_value_at(root, "hang.sentence"));
+        sentence = ap_text_at(root, "hang.sentence");
     if (!bound.bytes && !sentence.bytes) {
-        bound = ap_value_text(ap_value_at(root, "profile.verdict"));
-        sentence = ap_value_text(ap_value_at(root, "profile.sentence"));
+        bound = ap_text_at(root, "profile.verdict");
+        sentence = ap_text_at(root, "profile.sentence");
     }
     if (bound.bytes || sentence.bytes)
         (void)snprintf(to, AP_FACT_BYTES, "%.*s%s%.*s", shown(bound), bound.data, bound.bytes && sentence.bytes ? ": " : "",
@@ -154,8 +155,8 @@ static const char *const facts[] = {
 /* Of a device whose name alone is known, too. */
 static bool is_other_device(const struct ap_value *root, const char *fact)
 {
-    return strncmp(fact, "GPU|", 4) == 0 && ap_value_integer(ap_value_at(root, "trace.recorded.accelerator"), 0) &&
-           !ap_value_integer(ap_value_at(root, "trace.recorded.gpu"), 0);
+    return strncmp(fact, "GPU|", 4) == 0 && ap_integer_at(root, "trace.recorded.accelerator", 0) &&
+           !ap_integer_at(root, "trace.recorded.gpu", 0);
 }
 
 static bool tell_fact(const struct ap_value *root, const char *fact, char to[AP_FACT_BYTES])
@@ -189,13 +190,13 @@ bool ap_headline_fact(const struct ap_value *root, size_t index, char to[AP_FACT
 
 static bool is_true(const struct ap_value *of, const char *path)
 {
-    return ap_value_integer(ap_value_at(of, path), 0) > 0;
+    return ap_integer_at(of, path, 0) > 0;
 }
 
 /* Does the line through the points make sense? */
 static bool has_line(const struct ap_value *series, const char *fixed, const char *slope)
 {
-    return ap_value_integer(ap_value_at(series, fixed), -1) >= 0 && ap_value_integer(ap_value_at(series, slope), -1) >= 0;
+    return ap_integer_at(series, fixed, -1) >= 0 && ap_integer_at(series, slope, -1) >= 0;
 }
 
 static const char *knee_of(const struct ap_value *series)
@@ -245,7 +246,7 @@ void ap_headline_gain(const struct ap_value *finding, char to[AP_FACT_BYTES])
     const struct ap_value *time = ap_value_member(finding, "saves_us"), *bytes = ap_value_member(finding, "saves_bytes");
     bool has_time = time && time->type == AP_VALUE_TIME_NS && ap_value_integer(time, 0) > 0;
     bool has_bytes = bytes && bytes->type == AP_VALUE_BYTES && ap_value_integer(bytes, 0) > 0;
-    bool of_ranks = ap_text_is(ap_value_text(ap_value_at(finding, "gain.whole")), "cluster.rank_time_us");
+    bool of_ranks = ap_text_is(ap_text_at(finding, "gain.whole"), "cluster.rank_time_us");
     (void)tell_line(finding,
                     has_time && has_bytes  ? "saves at most {saves_us} and {saves_bytes}"
                     : has_time && of_ranks ? "saves at most {saves_us} of all ranks together"
@@ -260,7 +261,7 @@ void ap_headline_gain(const struct ap_value *finding, char to[AP_FACT_BYTES])
 static void tell_prediction(struct ap_text change, const struct ap_value *prediction, const struct ap_value *root,
                             char to[AP_FACT_BYTES])
 {
-    struct ap_text why_not = ap_value_text(ap_value_at(root, "prediction.replay.why_not"));
+    struct ap_text why_not = ap_text_at(root, "prediction.replay.why_not");
     bool of_batch = ap_text_starts_with(change, "batch ");
     char told[AP_FACT_BYTES] = "no row of the recording fits that";
     if (prediction && prediction->type == AP_VALUE_OBJECT)
@@ -281,7 +282,7 @@ bool ap_headline_what_if(const struct ap_value *root, size_t index, char to[AP_F
     for (; row && index; row = row->next)
         index--;
     if (row)
-        tell_prediction(ap_value_text(ap_value_member(row, "change")), ap_value_member(row, "prediction"), root, to);
+        tell_prediction(ap_text_member(row, "change"), ap_value_member(row, "prediction"), root, to);
     else if (several && is_together && index == 0)
         tell_prediction(AP_TEXT("all of it"), together, root, to);
     return row || (several && is_together && index == 0);

@@ -96,8 +96,8 @@ static int failing_rank(const struct ap_value *root)
         int asked = (int)ap_severity_of(words);
         if (ap_text_starts_with(words, "new:")) /* what is new is told with a baseline anyway */
             continue;
-        if (ap_text_is(ap_text_member(condition, "kind"), "severity") &&
-            ap_value_integer(ap_value_member(condition, "held"), 0) == 1 && asked < rank)
+        if (ap_text_is(ap_text_member(condition, "kind"), "severity") && ap_integer_member(condition, "held", 0) == 1 &&
+            asked < rank)
             rank = asked;
     }
     return rank;

@@ -134,7 +134,7 @@ static void write_series(const struct digest *digest, struct ap_out *text)
 static void write_judgment(const struct digest *digest, struct ap_out *text)
 {
     const struct ap_value *row = ap_value_first(ap_value_member(digest->root, "conditions"));
-    struct ap_text compared = ap_value_text(ap_value_at(digest->root, "comparison.verdict.sentence"));
+    struct ap_text compared = ap_text_at(digest->root, "comparison.verdict.sentence");
     for (; row; row = row->next) {
         const struct ap_value *held = ap_value_member(row, "held");
         if (held && held->type == AP_VALUE_BOOL && !held->as.integer)

@@ -43,7 +43,7 @@ static bool is_known(const struct ap_value *condition)
 
 static bool is_held(const struct ap_value *condition)
 {
-    return is_known(condition) && ap_value_integer(ap_value_member(condition, "held"), 0) == 1;
+    return is_known(condition) && ap_integer_member(condition, "held", 0) == 1;
 }
 
 static void write_outcome(struct ap_out *out, const char *element, const struct ap_value *condition)

@@ -214,7 +214,7 @@ static void write_head(struct screen *screen)
     static const char *const paths[] = { "trace.path", "memory.path" };
     char fact[AP_FACT_BYTES];
     for (size_t i = 0; i < AP_COUNT_OF(paths); i++) {
-        struct ap_text path = ap_value_text(ap_value_at(screen->root, paths[i]));
+        struct ap_text path = ap_text_at(screen->root, paths[i]);
         if (!path.bytes)
             continue;
         set(screen, "2");
@@ -228,7 +228,7 @@ static void write_head(struct screen *screen)
     set(screen, "1");
     write_wrapped(screen, ap_text_of(fact), 0, screen->lines < SHORT ? 3 : lines_for(screen, 3));
     set(screen, "0");
-    struct ap_text compared = ap_value_text(ap_value_at(screen->root, "comparison.verdict.sentence"));
+    struct ap_text compared = ap_text_at(screen->root, "comparison.verdict.sentence");
     (void)snprintf(fact, sizeof(fact), "Compared with the baseline: %.*s",
                    (int)(compared.bytes > 400 ? 400 : compared.bytes), compared.data);
     if (compared.bytes)

@@ -97,6 +97,20 @@ void ap_svg_rect_close(struct html *html)
     ap_html_string(html, "</title></rect>\n");
 }
 
+void ap_svg_rect_told(struct html *html, const char *class, double x, double y, double width, double height,
+                      const struct ap_value *of, const char *template)
+{
+    ap_svg_rect_open(html, class, x, y, width, height);
+    ap_html_tell(html, of, template);
+    ap_svg_rect_close(html);
+}
+
+void ap_svg_step(struct html *html, const char *letter, double number)
+{
+    ap_html_string(html, letter);
+    ap_html_number(html, number);
+}
+
 void ap_svg_line(struct html *html, const char *class, double x1, double y1, double x2, double y2)
 {
     ap_html_format(html, "<line class=\"%s\"", class);
@@ -151,6 +165,13 @@ void ap_svg_label(struct html *html, const char *class, double x, double y, cons
 {
     ap_svg_text(html, class, x, y);
     ap_html_tell(html, of, template);
+    ap_svg_text_end(html);
+}
+
+void ap_svg_fitting(struct html *html, const char *class, double x, double y, struct ap_text text, double width)
+{
+    ap_svg_text(html, class, x, y);
+    ap_html_text(html, text, ap_label_room(text, width));
     ap_svg_text_end(html);
 }
 

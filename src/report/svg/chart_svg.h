@@ -23,15 +23,22 @@ void ap_svg_rect(struct html *html, const char *class, double x, double y, doubl
 /** The same, left open for ap_svg_title. */
 void ap_svg_rect_open(struct html *html, const char *class, double x, double y, double width, double height);
 void ap_svg_rect_close(struct html *html);
+/** With a title from a template of ap_html_tell. */
+void ap_svg_rect_told(struct html *html, const char *class, double x, double y, double width, double height,
+                      const struct ap_value *of, const char *template);
 /** An attribute with two decimals, from 0: of what the page's script zooms, where one decimal would show as gaps. */
 void ap_svg_position(struct html *html, const char *name, double number);
 void ap_svg_line(struct html *html, const char *class, double x1, double y1, double x2, double y2);
+/** A step of a path: a letter and a number. */
+void ap_svg_step(struct html *html, const char *letter, double number);
 /** Left open: write the text, then ap_svg_text_end. */
 void ap_svg_text(struct html *html, const char *class, double x, double y);
 void ap_svg_text_end(struct html *html);
 /** The same with a template of ap_html_tell. */
 void ap_svg_label(struct html *html, const char *class, double x, double y, const struct ap_value *of, const char *template);
 
+/** As much of @text as @width has room for. */
+void ap_svg_fitting(struct html *html, const char *class, double x, double y, struct ap_text text, double width);
 /** How many code points of @text, an ellipsis among them, fit into @width, for ap_html_text: rather too few than too
  *  many. */
 size_t ap_label_room(struct ap_text text, double width);

@@ -65,58 +65,56 @@ static void read_levels(const struct ap_value *band, size_t count, struct levels
         levels->at[levels->count++] = 0;
 }
 
-static void put(struct html *html, const char *letter, double number)
-{
-    ap_html_string(html, letter);
-    ap_html_number(html, number);
-}
-
 /* From @from to before @to the band has a height: along its upper edge, and back along the lower one. */
 static void draw_run(struct html *html, const struct ap_band_places *places, const struct levels *levels,
                      const double *below, size_t from, size_t to)
 {
     double last = -1;
-    put(html, "M", places->x[from]);
-    put(html, " ", places->bottom - below[from] * places->per_byte);
+    ap_svg_step(html, "M", places->x[from]);
+    ap_svg_step(html, " ", places->bottom - below[from] * places->per_byte);
     for (size_t i = from; i < to; i++) {
         double y = places->bottom - (below[i] + levels->at[i]) * places->per_byte;
         if (i > from && y == last)
             continue;
         if (i > from)
-            put(html, "H", places->x[i]);
-        put(html, "V", y);
+            ap_svg_step(html, "H", places->x[i]);
+        ap_svg_step(html, "V", y);
         last = y;
     }
-    put(html, "H", to < places->count ? places->x[to] : places->x[places->count - 1]);
+    ap_svg_step(html, "H", to < places->count ? places->x[to] : places->x[places->count - 1]);
     last = -1;
     for (size_t i = to; i-- > from;) {
         double y = places->bottom - below[i] * places->per_byte;
         if (y != last)
-            put(html, "V", y);
+            ap_svg_step(html, "V", y);
         last = y;
         if (i > from && below[i - 1] != below[i])
-            put(html, "H", places->x[i]);
+            ap_svg_step(html, "H", places->x[i]);
     }
     ap_html_string(html, "Z");
+}
+
+static void write_frames(struct html *html, const struct ap_value *frame, int most)
+{
+    for (int i = 0; frame && i < most; frame = frame->next, i++) {
+        ap_html_string(html, i ? " from " : "");
+        ap_html_text(html, ap_short_label(ap_value_text(frame)), 80);
+    }
 }
 
 static void write_title(struct html *html, const struct ap_value *band, const struct levels *levels)
 {
     const struct ap_value *frame = ap_value_first(ap_value_member(band, "frames"));
     ap_html_string(html, "<title>");
-    write_owner(html, ap_text_member(band, "category"), ap_value_integer(ap_value_member(band, "before"), 0) == 1);
+    write_owner(html, ap_text_member(band, "category"), ap_integer_member(band, "before", 0) == 1);
     ap_html_string(html, ": at most ");
     ap_html_bytes(html, levels->most);
     ap_html_tell(html, band, " at once, {v allocations} allocations, the largest {v largest_bytes}");
     if (ap_value_member(band, "longest_us") && ap_value_member(band, "longest_us")->type == AP_VALUE_TIME_NS)
         ap_html_tell(html, band, ", the longest lived {v longest_us}");
     if (frame)
-        ap_html_string(html,
-                       ap_value_integer(ap_value_member(band, "rest"), 0) == 1 ? "; several lines, most by " : "; by ");
-    for (int i = 0; frame && i < MOST_FRAMES; frame = frame->next, i++) {
-        ap_html_string(html, i ? " from " : "");
-        ap_html_text(html, ap_short_label(ap_value_text(frame)), 80);
-    }
+        ap_html_string(html, ap_integer_member(band, "rest", 0) == 1 ? "; several lines, most by " : "; by ");
+    write_frames(html, frame, MOST_FRAMES);
     ap_html_string(html, "</title>");
 }
 
@@ -127,7 +125,7 @@ static void begin_band(struct html *html, const struct ap_band_places *places, c
     if (html->contents) {
         ap_html_format(html, " data-d=\"%d\" data-v=\"", number);
         for (size_t i = 0; i < places->count; i++)
-            put(html, i ? " " : "", levels->at[i] * places->per_byte);
+            ap_svg_step(html, i ? " " : "", levels->at[i] * places->per_byte);
         ap_html_string(html, "\"");
     }
     ap_html_string(html, ">");
@@ -158,7 +156,7 @@ static void draw_band(struct html *html, const struct ap_band_places *places, co
 static bool is_of(const struct ap_value *band, const struct owner *owner, bool before)
 {
     return ap_text_is(ap_text_member(band, "category"), owner->word) &&
-           (ap_value_integer(ap_value_member(band, "before"), 0) == 1) == before;
+           (ap_integer_member(band, "before", 0) == 1) == before;
 }
 
 /* What was there before is at the bottom: it hardly moves. */
@@ -179,28 +177,20 @@ bool ap_draw_bands(struct html *html, const struct ap_value *bands, const struct
     return true;
 }
 
-static void write_stack(struct html *html, const struct ap_value *stack)
-{
-    const struct ap_value *frame = ap_value_first(ap_value_member(stack, "frames"));
-    for (int i = 0; frame && i < MOST_STACK_FRAMES; frame = frame->next, i++) {
-        ap_html_string(html, i ? " from " : "");
-        ap_html_text(html, ap_short_label(ap_value_text(frame)), 80);
-    }
-    ap_html_string(html, "\n");
-}
-
 void ap_put_allocations(struct html *html, const struct ap_value *allocations, const struct ap_band_places *places)
 {
-    struct ap_text rows = ap_value_text(ap_value_member(allocations, "rows"));
+    struct ap_text rows = ap_text_member(allocations, "rows");
     if (!html->contents || !rows.bytes || !ap_html_has_room(html, rows.bytes + STACKS_ROOM))
         return;
     ap_html_format(html, "<g class=\"allocations\" data-d=\"%.4g %.1f", places->per_byte, places->bottom);
     for (size_t i = 0; i < places->count; i++)
-        put(html, " ", places->x[i]);
+        ap_svg_step(html, " ", places->x[i]);
     ap_html_string(html, "\" data-n=\"");
     for (const struct ap_value *stack = ap_value_first(ap_value_member(allocations, "stacks"));
-         stack && ap_html_has_room(html, rows.bytes + 5000); stack = stack->next)
-        write_stack(html, stack);
+         stack && ap_html_has_room(html, rows.bytes + 5000); stack = stack->next) {
+        write_frames(html, ap_value_first(ap_value_member(stack, "frames")), MOST_STACK_FRAMES);
+        ap_html_string(html, "\n");
+    }
     ap_html_string(html, "\" data-v=\"");
     ap_html_text(html, rows, rows.bytes);
     ap_html_string(html, "\"></g>\n");

@@ -31,7 +31,7 @@ static const struct {
 
 static size_t kind_of(const struct ap_value *piece)
 {
-    struct ap_text spent = ap_value_text(ap_value_member(piece, "spent"));
+    struct ap_text spent = ap_text_member(piece, "spent");
     size_t kind = 0;
     while (kind + 1 < AP_COUNT_OF(kinds) && !ap_text_is(spent, kinds[kind].spent))
         kind++;
@@ -41,8 +41,8 @@ static size_t kind_of(const struct ap_value *piece)
 static void draw_piece(struct html *html, const struct ap_value *piece, double y, double scale)
 {
     size_t kind = kind_of(piece);
-    double x = LEFT + scale * (double)ap_value_integer(ap_value_member(piece, "start_us"), 0);
-    double width = scale * (double)ap_value_integer(ap_value_member(piece, "dur_us"), 0);
+    double x = LEFT + scale * (double)ap_integer_member(piece, "start_us", 0);
+    double width = scale * (double)ap_integer_member(piece, "dur_us", 0);
     ap_svg_rect_open(html, kinds[kind].class, x, y, width, LANE);
     ap_html_string(html, kinds[kind].title);
     ap_html_tell(html, piece, " on rank {v rank}, {v dur_us} from {v start_us} on");
@@ -66,9 +66,9 @@ static void write_legend(struct html *html, const struct ap_value *pieces)
 void ap_html_cluster_step(struct html *html)
 {
     const struct ap_value *step = ap_html_at(html, "cluster.step"), *pieces = ap_value_member(step, "pieces");
-    int64_t late_ns = ap_value_integer(ap_value_member(step, "late_step_us"), 0);
-    int64_t other_ns = ap_value_integer(ap_value_member(step, "other_step_us"), 0);
-    int64_t late_rank = ap_value_integer(ap_value_member(step, "late_rank"), 0);
+    int64_t late_ns = ap_integer_member(step, "late_step_us", 0);
+    int64_t other_ns = ap_integer_member(step, "other_step_us", 0);
+    int64_t late_rank = ap_integer_member(step, "late_rank", 0);
     int64_t range_ns = late_ns > other_ns ? late_ns : other_ns;
     if (!ap_value_first(pieces) || range_ns <= 0)
         return;
@@ -85,7 +85,7 @@ void ap_html_cluster_step(struct html *html)
     ap_svg_label(html, "small e", LEFT - 8, TOP + LANE / 2 + 4, step, "rank {v late_rank}, late");
     ap_svg_label(html, "small e", LEFT - 8, TOP + LANE + GAP + LANE / 2 + 4, step, "rank {v other_rank}");
     for (const struct ap_value *piece = ap_value_first(pieces); piece && ap_html_has_room(html, 2000); piece = piece->next) {
-        bool is_late = ap_value_integer(ap_value_member(piece, "rank"), -1) == late_rank;
+        bool is_late = ap_integer_member(piece, "rank", -1) == late_rank;
         draw_piece(html, piece, is_late ? TOP : TOP + LANE + GAP, scale);
     }
     ap_axis_time(html, range_ns, LEFT, SVG_WIDTH - 20, TOP, height - 26);

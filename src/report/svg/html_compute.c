@@ -42,13 +42,13 @@ static double real(const struct ap_value *object, const char *key)
 /* The color of its kind, with an outline that is seen on any ground. */
 static const char *shape_of(const struct ap_value *row, char class[CLASS_BYTES])
 {
-    (void)snprintf(class, CLASS_BYTES, "point %s", ap_family_class(ap_value_text(ap_value_member(row, "kind"))));
+    (void)snprintf(class, CLASS_BYTES, "point %s", ap_family_class(ap_text_member(row, "kind")));
     return class;
 }
 
 static const char *class_of(const struct ap_value *row)
 {
-    return ap_family_class(ap_value_text(ap_value_member(row, "kind")));
+    return ap_family_class(ap_text_member(row, "kind"));
 }
 
 /* Of the kinds that are drawn. */
@@ -69,9 +69,9 @@ static void write_kinds(struct html *html, bool (*is_drawn)(const struct ap_valu
 
 static void write_title(struct html *html, const struct ap_value *row)
 {
-    ap_html_text(html, ap_value_text(ap_value_member(row, "operator")), 100);
+    ap_html_text(html, ap_text_member(row, "operator"), 100);
     ap_html_string(html, " ");
-    ap_html_text(html, ap_value_text(ap_value_member(row, "dims")), 100);
+    ap_html_text(html, ap_text_member(row, "dims"), 100);
     ap_html_tell(html, row, ": {v total_dur_us}, {v roofline_ratio} of the roofline");
 }
 
@@ -235,23 +235,12 @@ void ap_html_roofline(struct html *html)
 
 static int64_t ns_of(const struct ap_value *row)
 {
-    return real(row, "roofline_ratio") > 0 ? ap_value_integer(ap_value_member(row, "total_dur_us"), 0) : 0;
+    return real(row, "roofline_ratio") > 0 ? ap_integer_member(row, "total_dur_us", 0) : 0;
 }
 
 static bool is_bar(const struct ap_value *row)
 {
     return ns_of(row) > 0;
-}
-
-/* Where it has room, at the bottom of the bar. */
-static void name_bar(struct html *html, const struct ap_value *row, double x, double width)
-{
-    if (width < LEAST_LABEL)
-        return;
-    ap_svg_text(html, "tin", x + 4, BOTTOM - 6);
-    ap_html_text(html, ap_value_text(ap_value_member(row, "operator")),
-                 ap_label_room(ap_value_text(ap_value_member(row, "operator")), width - 8));
-    ap_svg_text_end(html);
 }
 
 static void draw_bars(struct html *html, const struct ap_value *first, int64_t whole_ns)
@@ -266,7 +255,8 @@ static void draw_bars(struct html *html, const struct ap_value *first, int64_t w
         ap_svg_rect_open(html, shape_of(row, class), x, BOTTOM - height, width, height);
         write_title(html, row);
         ap_svg_rect_close(html);
-        name_bar(html, row, x, width);
+        if (width >= LEAST_LABEL)
+            ap_svg_fitting(html, "tin", x + 4, BOTTOM - 6, ap_text_member(row, "operator"), width - 8);
         x += width;
     }
 }

@@ -79,11 +79,11 @@ static void place_nodes(struct flame *flame)
         flame->codes[i] = class_of(ap_value_text(code));
     for (const struct ap_value *row = ap_value_first(ap_value_member(flame->of, "nodes")); row && flame->count < MOST_NODES;
          row = row->next) {
-        int64_t parent = ap_value_integer(ap_value_member(row, "parent"), -1);
-        int64_t name = ap_value_integer(ap_value_member(row, "name"), -1);
+        int64_t parent = ap_integer_member(row, "parent", -1);
+        int64_t name = ap_integer_member(row, "name", -1);
         struct node *node = &flame->nodes[flame->count],
                     *above = parent >= 0 && parent < (int64_t)flame->count ? &flame->nodes[parent] : NULL;
-        *node = (struct node){ .row = row, .amount = ap_value_integer(ap_value_member(row, flame->kind->amount_key), 0) };
+        *node = (struct node){ .row = row, .amount = ap_integer_member(row, flame->kind->amount_key, 0) };
         node->name = name >= 0 && name < (int64_t)flame->name_count ? ap_value_text(flame->names[name]) : AP_TEXT("?");
         node->code = name >= 0 && name < (int64_t)flame->name_count ? flame->codes[name] : "code_none";
         double whole = flame->count ? (double)flame->nodes[0].amount : (double)node->amount;
@@ -103,7 +103,7 @@ static void place_nodes(struct flame *flame)
 
 static void draw_node(struct html *html, const struct flame *flame, const struct node *node)
 {
-    int64_t count = ap_value_integer(ap_value_member(node->row, flame->kind->count_key), 0);
+    int64_t count = ap_integer_member(node->row, flame->kind->count_key, 0);
     double y = node->depth * ROW_HEIGHT;
     ap_html_format(html, "<g data-d=\"%u\"><title>", (unsigned)node->depth);
     ap_html_text(html, node->name, 160);
@@ -154,7 +154,7 @@ static void write_legend(struct html *html, const struct flame *flame)
 
 static void write_waiting(struct html *html, const struct ap_value *of)
 {
-    int64_t threads = ap_value_integer(ap_value_member(of, "waiting_threads"), 0);
+    int64_t threads = ap_integer_member(of, "waiting_threads", 0);
     if (threads <= 0)
         return;
     ap_html_string(html, " Left out: ");

@@ -112,8 +112,8 @@ static void list_families(struct map *map, const struct ap_value *families)
     int64_t rest_ns = 0;
     bool rest_has_families = false;
     for (const struct ap_value *row = ap_value_first(families); row; row = row->next) {
-        int64_t ns = ap_value_integer(ap_value_member(row, "total_dur_us"), 0);
-        struct ap_text name = ap_value_text(ap_value_member(row, "family"));
+        int64_t ns = ap_integer_member(row, "total_dur_us", 0);
+        struct ap_text name = ap_text_member(row, "family");
         bool unknown = ap_text_is(name, "other");
         if (ns <= 0)
             continue;
@@ -148,29 +148,19 @@ static void list_kernels(struct map *map, const struct ap_value *kernels)
         rest_ns[i] = map->families[i].dur_ns;
     for (const struct ap_value *row = ap_value_first(kernels); row && map->kernel_count < MOST_KERNELS - MOST_FAMILIES;
          row = row->next) {
-        struct ap_text family_name = ap_value_text(ap_value_member(row, "family"));
+        struct ap_text family_name = ap_text_member(row, "family");
         size_t family = family_of(map, family_name);
-        int64_t ns = ap_value_integer(ap_value_member(row, "total_dur_us"), 0);
+        int64_t ns = ap_integer_member(row, "total_dur_us", 0);
         if (family == map->family_count || ns <= 0 || ns > rest_ns[family])
             continue;
         rest_ns[family] -= ns;
-        map->kernels[map->kernel_count++] = (struct kernel){ ap_value_text(ap_value_member(row, "name")), family_name, ns,
-                                                             ap_value_integer(ap_value_member(row, "count"), 0), family };
+        map->kernels[map->kernel_count++] =
+            (struct kernel){ ap_text_member(row, "name"), family_name, ns, ap_integer_member(row, "count", 0), family };
     }
     for (size_t i = 0; i < map->family_count; i++)
         if (rest_ns[i] > 0)
             map->kernels[map->kernel_count++] =
                 (struct kernel){ AP_TEXT("other kernels"), map->families[i].name, rest_ns[i], 0, i };
-}
-
-/* Text as long as its place lets it. */
-static void write_label(struct html *html, const char *class, struct ap_text text, double x, double y, double width)
-{
-    if (width < 5 * CHARACTER)
-        return;
-    ap_svg_text(html, class, x + 4, y);
-    ap_html_text(html, text, ap_label_room(text, width - 8));
-    ap_svg_text_end(html);
 }
 
 static void draw_kernel(struct html *html, const struct map *map, const struct kernel *kernel, const struct area *area)
@@ -192,8 +182,8 @@ static void draw_kernel(struct html *html, const struct map *map, const struct k
         ap_html_string(html, " launches");
     }
     ap_svg_rect_close(html);
-    if (area->height >= 17)
-        write_label(html, label, ap_kernel_short_name(kernel->name), area->x, area->y + 13, area->width);
+    if (area->height >= 17 && area->width >= 5 * CHARACTER)
+        ap_svg_fitting(html, label, area->x + 4, area->y + 13, ap_kernel_short_name(kernel->name), area->width - 8);
     if (area->height >= 34 && area->width > 58) {
         ap_svg_text(html, label, area->x + 4, area->y + 28);
         ap_html_time(html, kernel->dur_ns);
@@ -267,11 +257,10 @@ static void write_kernel_map(struct html *html)
 
 static void draw_collective(struct html *html, const struct ap_value *row, int64_t longest_ns, double y)
 {
-    int64_t total_ns = ap_value_integer(ap_value_member(row, "total_dur_us"), 0),
-            exposed_ns = ap_value_integer(ap_value_member(row, "exposed_us"), 0);
+    int64_t total_ns = ap_integer_member(row, "total_dur_us", 0), exposed_ns = ap_integer_member(row, "exposed_us", 0);
     double scale = (SVG_WIDTH - BAR_LEFT - 150) / (double)longest_ns;
     ap_svg_text(html, "", 0, y + 14);
-    ap_html_text(html, ap_value_text(ap_value_member(row, "operation")), 34);
+    ap_html_text(html, ap_text_member(row, "operation"), 34);
     ap_svg_text_end(html);
     ap_svg_rect_open(html, "comm_hidden", BAR_LEFT, y, (double)total_ns * scale, 20);
     ap_html_string(html, "in all ");
@@ -284,7 +273,7 @@ static void draw_collective(struct html *html, const struct ap_value *row, int64
     ap_svg_text(html, "small", BAR_LEFT + (double)total_ns * scale + 6, y + 14);
     ap_html_time(html, total_ns);
     ap_html_string(html, ", ");
-    int64_t count = ap_value_integer(ap_value_member(row, "count"), 0);
+    int64_t count = ap_integer_member(row, "count", 0);
     ap_html_count(html, count);
     ap_html_string(html, count == 1 ? " call" : " calls");
     ap_svg_text_end(html);
@@ -296,7 +285,7 @@ static void write_collectives(struct html *html)
     size_t count = 0;
     int64_t longest_ns = 0;
     for (const struct ap_value *row = ap_value_first(rows); row && count < MOST_BARS; row = row->next, count++) {
-        int64_t ns = ap_value_integer(ap_value_member(row, "total_dur_us"), 0);
+        int64_t ns = ap_integer_member(row, "total_dur_us", 0);
         longest_ns = ns > longest_ns ? ns : longest_ns;
     }
     if (!count || longest_ns <= 0)

@@ -10,11 +10,6 @@
 #define MOST_OWNERS 8
 #define MOST_CATEGORIES 16
 
-static int64_t integer(const struct ap_value *object, const char *key)
-{
-    return ap_value_integer(ap_value_member(object, key), 0);
-}
-
 /* ---- curves ---- */
 
 /* What of a list of points is drawn: along the time where every point has one and they rise, else by number. */
@@ -36,7 +31,7 @@ static void measure(struct curve *curve)
     curve->peak_bytes = -1;
     for (const struct ap_value *point = ap_value_first(curve->points); point; point = point->next, curve->count++) {
         const struct ap_value *time = ap_value_member(point, curve->time_key);
-        int64_t used = integer(point, curve->used_key), held = integer(point, curve->held_key);
+        int64_t used = ap_integer_member(point, curve->used_key, 0), held = ap_integer_member(point, curve->held_key, 0);
         int64_t at_ns = ap_value_integer(time, 0);
         curve->has_held |= held > 0;
         curve->by_time &= time && time->type == AP_VALUE_TIME_NS && at_ns >= last_ns;
@@ -55,7 +50,7 @@ static void measure(struct curve *curve)
 
 static double x_of(const struct curve *curve, const struct ap_value *point, size_t index)
 {
-    double share = curve->by_time ? ((double)integer(point, curve->time_key) - (double)curve->start_ns) /
+    double share = curve->by_time ? ((double)ap_integer_member(point, curve->time_key, 0) - (double)curve->start_ns) /
                                         ((double)curve->end_ns - (double)curve->start_ns)
                                   : (double)index / (double)(curve->count - 1);
     return LEFT + (SVG_WIDTH - LEFT) * share;
@@ -77,21 +72,16 @@ static void draw_levels(struct html *html, const struct curve *curve, const char
         if (!level || level->type != AP_VALUE_BYTES)
             continue;
         double next_y = y_of(curve, level->as.integer);
-        ap_html_string(html, any ? "H" : "M");
-        ap_html_number(html, x_of(curve, point, i));
-        if (!any) {
-            ap_html_string(html, " ");
-            ap_html_number(html, filled ? curve->bottom : next_y);
-        }
-        ap_html_string(html, "V");
-        ap_html_number(html, next_y);
+        ap_svg_step(html, any ? "H" : "M", x_of(curve, point, i));
+        if (!any)
+            ap_svg_step(html, " ", filled ? curve->bottom : next_y);
+        ap_svg_step(html, "V", next_y);
         any = true;
     }
     if (!any)
         ap_html_string(html, "M0 0");
     else if (filled) {
-        ap_html_string(html, "V");
-        ap_html_number(html, curve->bottom);
+        ap_svg_step(html, "V", curve->bottom);
         ap_html_string(html, "Z");
     }
     ap_html_string(html, "\"/>\n");
@@ -104,10 +94,8 @@ static void draw_peak(struct html *html, const struct curve *curve)
         point = point->next;
     double x = x_of(curve, point, curve->peak), y = y_of(curve, curve->peak_bytes);
     bool left = x > SVG_WIDTH - 170;
-    ap_html_string(html, "<circle class=\"peak\" r=\"4\" cx=\"");
-    ap_html_number(html, x);
-    ap_html_string(html, "\" cy=\"");
-    ap_html_number(html, y);
+    ap_svg_step(html, "<circle class=\"peak\" r=\"4\" cx=\"", x);
+    ap_svg_step(html, "\" cy=\"", y);
     ap_html_string(html, "\"/>\n");
     ap_svg_text(html, left ? "peak e" : "peak", left ? x - 8 : x + 8, y - 5 < 12 ? 12 : y - 5);
     ap_html_string(html, "peak ");
@@ -184,7 +172,7 @@ static void write_curve_sentence(struct html *html, const struct curve *curve)
         const struct ap_value *point = first;
         for (size_t i = 0; i < curve->peak; i++)
             point = point->next;
-        ap_html_time(html, ap_html_less(integer(point, curve->time_key), curve->start_ns));
+        ap_html_time(html, ap_html_less(ap_integer_member(point, curve->time_key, 0), curve->start_ns));
         ap_html_string(html, " of ");
         ap_html_time(html, ap_html_less(curve->end_ns, curve->start_ns));
     } else {
@@ -197,17 +185,16 @@ static void write_curve_sentence(struct html *html, const struct curve *curve)
 
 static void draw_owners(struct html *html, const struct ap_value *device)
 {
-    int64_t whole = integer(device, "requested_bytes");
+    int64_t whole = ap_integer_member(device, "requested_bytes", 0);
     double x = 0;
     size_t i = 0;
     for (const struct ap_value *row = ap_value_first(ap_value_member(device, "by_category")); row && i < MOST_CATEGORIES;
          row = row->next, i++) {
-        double width = (double)integer(row, "requested_bytes") / (double)whole * SVG_WIDTH;
+        double width = (double)ap_integer_member(row, "requested_bytes", 0) / (double)whole * SVG_WIDTH;
         if (width < 0.1)
             continue;
-        ap_svg_rect_open(html, ap_memory_owner_class(ap_text_member(row, "category")), x, 2, width, 24);
-        ap_html_tell(html, row, "{v category}: {v requested_bytes}");
-        ap_svg_rect_close(html);
+        ap_svg_rect_told(html, ap_memory_owner_class(ap_text_member(row, "category")), x, 2, width, 24, row,
+                         "{v category}: {v requested_bytes}");
         x += width;
     }
 }
@@ -218,7 +205,7 @@ static void write_owner_legend(struct html *html, const struct ap_value *device)
     ap_legend_begin(html);
     for (const struct ap_value *row = ap_value_first(ap_value_member(device, "by_category")); row && i < MOST_CATEGORIES;
          row = row->next, i++) {
-        if (integer(row, "requested_bytes") <= 0)
+        if (ap_integer_member(row, "requested_bytes", 0) <= 0)
             continue;
         ap_legend_item(html, ap_memory_owner_class(ap_text_member(row, "category")), "");
         ap_html_tell(html, row, "{v category} <b>{v share_ratio}</b> <span class=\"muted\">{v requested_bytes}</span>");
@@ -247,7 +234,7 @@ static void write_owner_rows(struct html *html, const struct ap_value *device)
 static const struct ap_value *owners_of(const struct html *html, int64_t device)
 {
     const struct ap_value *row = ap_value_first(ap_html_at(html, "memory.peak.devices"));
-    while (row && ap_value_integer(ap_value_member(row, "device"), -1) != device)
+    while (row && ap_integer_member(row, "device", -1) != device)
         row = row->next;
     return row;
 }
@@ -256,7 +243,7 @@ static const struct ap_value *owners_of(const struct html *html, int64_t device)
 static const struct ap_value *main_owners(const struct html *html)
 {
     const struct ap_value *device = owners_of(html, ap_value_integer(ap_html_at(html, "memory.peak.device"), -1));
-    return integer(device, "requested_bytes") > 0 ? device : NULL;
+    return ap_integer_member(device, "requested_bytes", 0) > 0 ? device : NULL;
 }
 
 static bool is_at_peak(const struct ap_value *device)
@@ -266,7 +253,7 @@ static bool is_at_peak(const struct ap_value *device)
 
 static void write_owners(struct html *html, const struct ap_value *device)
 {
-    if (!device || device == main_owners(html) || integer(device, "requested_bytes") <= 0)
+    if (!device || device == main_owners(html) || ap_integer_member(device, "requested_bytes", 0) <= 0)
         return;
     ap_html_string(html,
                    is_at_peak(device) ? "<h4>Who owns the peak</h4>\n" : "<h4>Who owns what is in use at the end</h4>\n");
@@ -323,14 +310,14 @@ static void write_device(struct html *html, const struct ap_value *row, int numb
                            .held_key = "reserved_bytes",
                            .top = 14,
                            .bottom = 220 };
-    const struct ap_value *owners = owners_of(html, ap_value_integer(ap_value_member(row, "device"), -1));
+    const struct ap_value *owners = owners_of(html, ap_integer_member(row, "device", -1));
     id[7] = (char)('0' + number);
     measure(&curve);
     if (curve.count < 2 || curve.top_bytes <= 0)
         return;
     ap_figure_begin(html, id, "Memory over time");
     ap_html_string(html, "Device ");
-    ap_html_count(html, ap_value_integer(ap_value_member(row, "device"), 0));
+    ap_html_count(html, ap_integer_member(row, "device", 0));
     ap_html_string(html, ", replayed from the allocator's history. ");
     write_curve_sentence(html, &curve);
     if (ap_value_first(ap_value_member(row, "bands")))
@@ -389,7 +376,7 @@ void ap_html_trace_memory(struct html *html)
         ap_figure_begin(html, id, on_host ? "Memory of the host over time" : "Memory over time in the trace");
         ap_html_tell(html, row, on_host ? "{v device_type}. " : "{v device_type} {v device_id}. ");
         write_curve_sentence(html, &curve);
-        if (ap_value_integer(ap_value_member(row, "relative"), 0))
+        if (ap_integer_member(row, "relative", 0))
             ap_html_string(html, "The trace tells no totals: sizes count from its first event.");
         ap_figure_body(html);
         draw_curve(html, id, &curve, NULL);

@@ -11,11 +11,6 @@
 #define BAR_TOP 16.0 /* below the name */
 #define MOST_LANES 8
 
-static int64_t time_of(const struct ap_value *prediction, const char *key)
-{
-    return ap_value_integer(ap_value_member(prediction, key), 0);
-}
-
 struct lanes {
     int64_t longest_ns;
     double y;
@@ -57,7 +52,7 @@ static void name_lane(struct html *html, const struct lanes *lanes, const struct
 static void draw_lane(struct html *html, struct lanes *lanes, const struct ap_value *row, struct ap_text name,
                       const struct ap_value *prediction, const char *key)
 {
-    int64_t ns = time_of(prediction, key);
+    int64_t ns = ap_integer_member(prediction, key, 0);
     bool after = ap_text_is(ap_text_of(key), "after_us");
     double y = lanes->y + BAR_TOP;
     name_lane(html, lanes, row, name, ns);
@@ -65,12 +60,12 @@ static void draw_lane(struct html *html, struct lanes *lanes, const struct ap_va
     ap_html_time(html, ns);
     ap_svg_rect_close(html);
     if (after) {
-        double low = x_of(lanes, time_of(prediction, "after_low_us")),
-               high = x_of(lanes, time_of(prediction, "after_high_us"));
+        double low = x_of(lanes, ap_integer_member(prediction, "after_low_us", 0)),
+               high = x_of(lanes, ap_integer_member(prediction, "after_high_us", 0));
         ap_svg_rect_open(html, "peak", low, y + 6, high - low > 1 ? high - low : 1, 6);
-        ap_html_time(html, time_of(prediction, "after_low_us"));
+        ap_html_time(html, ap_integer_member(prediction, "after_low_us", 0));
         ap_html_string(html, " to ");
-        ap_html_time(html, time_of(prediction, "after_high_us"));
+        ap_html_time(html, ap_integer_member(prediction, "after_high_us", 0));
         ap_svg_rect_close(html);
     }
     lanes->y += LANE;
@@ -102,7 +97,7 @@ static const struct ap_value *prediction_of(const struct ap_value *row)
 
 bool ap_prediction_gains(const struct ap_value *prediction)
 {
-    return time_of(prediction, "gain_us") > time_of(prediction, "before_us") / LEAST_GAIN;
+    return ap_integer_member(prediction, "gain_us", 0) > ap_integer_member(prediction, "before_us", 0) / LEAST_GAIN;
 }
 
 /* A finding whose change moves nothing in the replay is no lane; of what was asked for, each is. */
@@ -131,7 +126,7 @@ static void write_table(struct html *html, const struct drawn *drawn)
     ap_figures_begin(html, titles);
     for (const struct ap_value *row = ap_value_first(drawn->list); row && ap_html_has_room(html, 3000); row = row->next)
         if (prediction_of(row))
-            write_row(html, ap_value_text(ap_value_member(row, drawn->name)), prediction_of(row));
+            write_row(html, ap_text_member(row, drawn->name), prediction_of(row));
     if (has_together(drawn))
         write_row(html, AP_TEXT("together"), drawn->together);
     ap_figures_end(html);
@@ -141,7 +136,8 @@ static int64_t longest_of(int64_t longest_ns, const struct ap_value *prediction)
 {
     static const char *const keys[] = { "before_us", "after_us", "after_high_us" };
     for (size_t i = 0; i < AP_COUNT_OF(keys); i++)
-        longest_ns = time_of(prediction, keys[i]) > longest_ns ? time_of(prediction, keys[i]) : longest_ns;
+        longest_ns =
+            ap_integer_member(prediction, keys[i], 0) > longest_ns ? ap_integer_member(prediction, keys[i], 0) : longest_ns;
     return longest_ns;
 }
 
@@ -153,7 +149,7 @@ static void draw_all(struct html *html, const struct drawn *drawn, struct lanes 
             continue;
         if (!count++)
             draw_lane(html, lanes, NULL, AP_TEXT("as recorded"), prediction_of(row), "before_us");
-        draw_lane(html, lanes, row, ap_value_text(ap_value_member(row, drawn->name)), prediction_of(row), "after_us");
+        draw_lane(html, lanes, row, ap_text_member(row, drawn->name), prediction_of(row), "after_us");
     }
     if (has_together(drawn))
         draw_lane(html, lanes, NULL,

@@ -24,12 +24,12 @@ static const struct profile_bars {
 
 static int64_t time_of(const struct profile_bars *bars, const struct ap_value *row)
 {
-    return ap_value_integer(ap_value_member(row, bars->time), 0);
+    return ap_integer_member(row, bars->time, 0);
 }
 
 static bool is_odd(const struct profile_bars *bars, const struct ap_value *row)
 {
-    return bars->odd_key && ap_value_integer(ap_value_member(row, bars->odd_key), 0) > 0;
+    return bars->odd_key && ap_integer_member(row, bars->odd_key, 0) > 0;
 }
 
 /* Rows come with the longest first. */

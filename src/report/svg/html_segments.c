@@ -29,17 +29,12 @@ struct map {
     double height, pitch, scale;
 };
 
-static int64_t integer(const struct ap_value *object, const char *key)
-{
-    return ap_value_integer(ap_value_member(object, key), 0);
-}
-
 static struct bar bar_of(const struct ap_value *segment)
 {
-    struct bar bar = { .segment = segment, .reserved_bytes = integer(segment, "reserved_bytes"), .count = 1 };
+    struct bar bar = { .segment = segment, .reserved_bytes = ap_integer_member(segment, "reserved_bytes", 0), .count = 1 };
     for (const struct ap_value *run = ap_value_first(ap_value_member(segment, "runs")); run; run = run->next) {
-        bar.used_bytes = ap_html_sum(bar.used_bytes, integer(run, "allocated_bytes"));
-        bar.pending_bytes = ap_html_sum(bar.pending_bytes, integer(run, "pending_free_bytes"));
+        bar.used_bytes = ap_html_sum(bar.used_bytes, ap_integer_member(run, "allocated_bytes", 0));
+        bar.pending_bytes = ap_html_sum(bar.pending_bytes, ap_integer_member(run, "pending_free_bytes", 0));
     }
     if (bar.used_bytes >= bar.reserved_bytes)
         bar.use = WHOLLY_USED;
@@ -51,9 +46,8 @@ static struct bar bar_of(const struct ap_value *segment)
 static bool is_like(const struct bar *a, const struct bar *b)
 {
     return a->use != IN_PART && a->use == b->use && a->reserved_bytes == b->reserved_bytes &&
-           integer(a->segment, "device") == integer(b->segment, "device") &&
-           ap_text_equal(ap_value_text(ap_value_member(a->segment, "segment_type")),
-                         ap_value_text(ap_value_member(b->segment, "segment_type")));
+           ap_integer_member(a->segment, "device", 0) == ap_integer_member(b->segment, "device", 0) &&
+           ap_text_equal(ap_text_member(a->segment, "segment_type"), ap_text_member(b->segment, "segment_type"));
 }
 
 static void read_segments(struct map *map, const struct ap_value *segments)
@@ -89,10 +83,12 @@ static void draw_bar(struct html *html, const struct map *map, const struct bar 
     ap_html_string(html, "<g>");
     for (const struct ap_value *run = ap_value_first(ap_value_member(bar->segment, "runs"));
          run && ap_html_has_room(html, 2000); run = run->next) {
-        double used = (double)integer(run, "allocated_bytes"), pending = (double)integer(run, "pending_free_bytes");
+        double used = (double)ap_integer_member(run, "allocated_bytes", 0),
+               pending = (double)ap_integer_member(run, "pending_free_bytes", 0);
         draw_part(html, "alloc", &x, y, used * map->scale, map->height);
         draw_part(html, "pending", &x, y, pending * map->scale, map->height);
-        draw_part(html, "free", &x, y, ((double)integer(run, "bytes") - used - pending) * map->scale, map->height);
+        draw_part(html, "free", &x, y, ((double)ap_integer_member(run, "bytes", 0) - used - pending) * map->scale,
+                  map->height);
     }
     ap_html_string(html, "<title>");
     if (bar->count > 1)
@@ -115,9 +111,9 @@ static void name_bars(struct html *html, const struct map *map)
     for (size_t i = 0; i < map->count && ap_html_has_room(html, 3000); i++) {
         const struct bar *bar = &map->bars[i];
         double y = 2 + map->pitch * (double)i;
-        bool same = named && named->reserved_bytes == bar->reserved_bytes &&
-                    ap_text_equal(ap_value_text(ap_value_member(named->segment, "segment_type")),
-                                  ap_value_text(ap_value_member(bar->segment, "segment_type")));
+        bool same =
+            named && named->reserved_bytes == bar->reserved_bytes &&
+            ap_text_equal(ap_text_member(named->segment, "segment_type"), ap_text_member(bar->segment, "segment_type"));
         if (y < free_y || (same && map->pitch < PITCH))
             continue;
         ap_svg_label(html, "small e", MAP_LEFT - 8, y + map->height / 2 + 4, bar->segment,

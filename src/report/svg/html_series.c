@@ -26,7 +26,7 @@ static double rate_of(const struct ap_value *point)
 
 static bool is_knee(const struct series_chart *chart, const struct ap_value *point)
 {
-    return ap_value_integer(ap_value_member(point, "batch"), -1) == chart->knee && chart->knee >= 0;
+    return ap_integer_member(point, "batch", -1) == chart->knee && chart->knee >= 0;
 }
 
 static bool read_points(struct html *html, struct series_chart *chart)
@@ -53,10 +53,8 @@ static void draw_bars(struct html *html, const struct series_chart *chart)
     const struct ap_value *point = ap_value_first(chart->points);
     for (; point && i < chart->count && ap_html_has_room(html, 2000); point = point->next, i++) {
         double left = LEFT + chart->slot * (double)i, height = (BOTTOM - TOP) * rate_of(point) / chart->best;
-        ap_svg_rect_open(html, is_knee(chart, point) ? "cold" : "steady", left + chart->slot * 0.15, BOTTOM - height,
-                         chart->slot * 0.7, height);
-        ap_html_tell(html, point, "Batch {v batch}: {v samples_per_s}, a batch takes {v step_us}");
-        ap_svg_rect_close(html);
+        ap_svg_rect_told(html, is_knee(chart, point) ? "cold" : "steady", left + chart->slot * 0.15, BOTTOM - height,
+                         chart->slot * 0.7, height, point, "Batch {v batch}: {v samples_per_s}, a batch takes {v step_us}");
         if (i % every == 0)
             write_labels(html, point, left + chart->slot / 2, BOTTOM - height);
     }
@@ -76,9 +74,8 @@ void ap_html_series(struct html *html)
     ap_svg_end(html);
     ap_legend_begin(html);
     ap_legend_entry(html, "steady", "throughput");
-    if (chart.knee >= 0) {
+    if (chart.knee >= 0)
         ap_legend_entry(html, "cold", "the knee");
-    }
     ap_legend_end(html);
     ap_figure_end(html);
 }

@@ -30,12 +30,12 @@ static int64_t time_part_ns(const struct ap_value *of, const struct html_time_pa
     if (!causes || causes->type != AP_VALUE_OBJECT)
         causes = ap_value_member(of, "host_states");
     (void)snprintf(key, sizeof(key), "%s_us", part->id);
-    return ap_value_integer(ap_value_member(part->is_cause ? causes : of, key), 0);
+    return ap_integer_member(part->is_cause ? causes : of, key, 0);
 }
 
 static int64_t dur_of(const struct ap_value *of)
 {
-    return ap_value_integer(ap_value_member(of, "dur_us"), 0);
+    return ap_integer_member(of, "dur_us", 0);
 }
 
 /* One bar of all parts from left to right. */
@@ -108,7 +108,7 @@ void ap_html_split(struct html *html)
         return;
     ap_figure_begin(html, "split", "Where the time goes");
     ap_html_string(html, has_gpu ? "Each instant of the " : "No GPU work was recorded: what the main thread did in the ");
-    ap_html_text(html, ap_value_text(ap_value_member(judged, "part")), 40);
+    ap_html_text(html, ap_text_member(judged, "part"), 40);
     ap_html_string(html, ", ");
     ap_html_time(html, dur_of(judged));
     if (has_gpu)
@@ -134,7 +134,7 @@ static void draw_step(struct html *html, const struct ap_value *step, int64_t lo
 {
     double width = (SVG_WIDTH - 250) * (double)dur_of(step) / (double)longest_ns;
     ap_svg_text(html, "small", 0, y + 14);
-    ap_html_text(html, ap_value_text(ap_value_member(step, "name")), 24);
+    ap_html_text(html, ap_text_member(step, "name"), 24);
     ap_svg_text_end(html);
     draw_parts(html, step, 170, y, width, 20);
     ap_svg_label(html, "small", 170 + width + 6, y + 14, step, "{v dur_us}");
@@ -205,7 +205,7 @@ struct step_chart {
 
 static bool is_true(const struct ap_value *row, const char *key)
 {
-    return ap_value_integer(ap_value_member(row, key), 0) == 1;
+    return ap_integer_member(row, key, 0) == 1;
 }
 
 static const struct {
@@ -235,7 +235,7 @@ static void draw_steps(struct html *html, const struct step_chart *chart)
         double height = (chart->bottom - chart->top) * (double)dur_of(row) / (double)chart->top_ns;
         ap_svg_rect_open(html, step_kinds[kind_of_step(row)].class, LEFT + slot * (double)i + slot * 0.08,
                          chart->bottom - height, slot * 0.84, height);
-        ap_html_text(html, ap_value_text(ap_value_member(row, "name")), 60);
+        ap_html_text(html, ap_text_member(row, "name"), 60);
         ap_html_tell(html, row, ": {v dur_us}");
         ap_html_string(html, is_true(row, "cut") ? ", cut" : is_true(row, "cold") ? ", cold" : "");
         ap_svg_rect_close(html);

@@ -2,7 +2,7 @@
  * Over time: what the devices did and why they did nothing, and the rows of threads and streams around one place. */
 #include <string.h>
 
-#include "finding_marks.h"
+#include "picture_links.h"
 #include "html_pictures.h"
 #include "kernel_name.h"
 #include "visible_text.h"
@@ -38,8 +38,8 @@ static const struct html_time_part *part_of(struct ap_text id)
 static void measure_strip(struct strip *strip, const struct ap_value *of)
 {
     strip->bins = ap_value_member(of, "bins");
-    strip->start_ns = ap_value_integer(ap_value_member(of, "start_us"), 0);
-    strip->bin_ns = ap_value_integer(ap_value_member(of, "bin_us"), 0);
+    strip->start_ns = ap_integer_member(of, "start_us", 0);
+    strip->bin_ns = ap_integer_member(of, "bin_us", 0);
     for (const struct ap_value *name = ap_value_first(ap_value_member(of, "columns"));
          name && strip->part_count < MOST_PARTS; name = name->next)
         strip->parts[strip->part_count++] = part_of(ap_value_text(name));
@@ -69,16 +69,11 @@ static void draw_part(struct html *html, struct strip *strip, size_t part)
         double height = (STRIP_BOTTOM - STRIP_TOP) * (double)ap_value_integer(nth(bin, part), 0) / (double)strip->bin_ns;
         if (height < 0.05 || !ap_html_has_room(html, 6000))
             continue;
-        ap_html_string(html, "M");
-        ap_html_number(html, LEFT + width * (double)i);
-        ap_html_string(html, " ");
-        ap_html_number(html, strip->below[i]);
-        ap_html_string(html, "v-");
-        ap_html_number(html, height);
-        ap_html_string(html, "h");
-        ap_html_number(html, width);
-        ap_html_string(html, "v");
-        ap_html_number(html, height);
+        ap_svg_step(html, "M", LEFT + width * (double)i);
+        ap_svg_step(html, " ", strip->below[i]);
+        ap_svg_step(html, "v-", height);
+        ap_svg_step(html, "h", width);
+        ap_svg_step(html, "v", height);
         ap_html_string(html, "z");
         strip->below[i] -= height;
     }
@@ -190,7 +185,7 @@ static void place_lanes(struct timeline *timeline)
     timeline->height = 4;
     for (const struct ap_value *lane = ap_value_first(ap_value_member(timeline->of, "lanes"));
          lane && timeline->lane_count < MOST_LANES; lane = lane->next) {
-        int64_t depth = ap_value_integer(ap_value_member(lane, "depth"), 1);
+        int64_t depth = ap_integer_member(lane, "depth", 1);
         depth = depth < 1 ? 1 : depth > 20 ? 20 : depth;
         timeline->lane_depth[timeline->lane_count] = depth;
         timeline->lane_y[timeline->lane_count++] = timeline->height + LANE_HEAD;
@@ -210,7 +205,7 @@ static const char *class_of_kind(struct ap_text kind)
 
 static const char *class_of(const struct ap_value *bar)
 {
-    return class_of_kind(ap_value_text(ap_value_member(bar, "kind")));
+    return class_of_kind(ap_text_member(bar, "kind"));
 }
 
 static bool is_kernel(const char *bar_class)
@@ -238,37 +233,24 @@ static void draw_lanes(struct html *html, const struct timeline *timeline)
     for (size_t i = 0; i < timeline->lane_count; i++, lane = lane->next) {
         ap_svg_rect(html, "lane", 0, timeline->lane_y[i], SVG_WIDTH, BAR_HEIGHT * (double)timeline->lane_depth[i]);
         ap_svg_text(html, "small", 0, timeline->lane_y[i] - 5);
-        ap_html_string(html, ap_text_is(ap_value_text(ap_value_member(lane, "side")), "gpu") ? "GPU: " : "host: ");
-        if (ap_value_text(ap_value_member(lane, "name")).bytes)
-            ap_html_text(html, ap_value_text(ap_value_member(lane, "name")), 60);
+        ap_html_string(html, ap_text_is(ap_text_member(lane, "side"), "gpu") ? "GPU: " : "host: ");
+        if (ap_text_member(lane, "name").bytes)
+            ap_html_text(html, ap_text_member(lane, "name"), 60);
         else
             ap_html_value(html, ap_value_member(lane, "tid"));
         ap_svg_text_end(html);
     }
 }
 
-static void write_label(struct html *html, const struct ap_value *bar, double x, double y, double width)
-{
-    const char *label = label_class(class_of(bar));
-    if (width < LEAST_LABEL || !label)
-        return;
-    ap_svg_text(html, label, x + 3, y + 12.5);
-    ap_html_text(html, label_of(ap_value_text(ap_value_member(bar, "name")), class_of(bar)),
-                 ap_label_room(label_of(ap_value_text(ap_value_member(bar, "name")), class_of(bar)), width - 6));
-    ap_svg_text_end(html);
-}
-
 static void draw_bar(struct html *html, const struct timeline *timeline, const struct ap_value *bar)
 {
-    int64_t lane = ap_value_integer(ap_value_member(bar, "lane"), -1),
-            depth = ap_value_integer(ap_value_member(bar, "depth"), 0);
-    int64_t start_ns = ap_value_integer(ap_value_member(bar, "start_us"), 0),
-            dur_ns = ap_value_integer(ap_value_member(bar, "dur_us"), 0);
+    int64_t lane = ap_integer_member(bar, "lane", -1), depth = ap_integer_member(bar, "depth", 0);
+    int64_t start_ns = ap_integer_member(bar, "start_us", 0), dur_ns = ap_integer_member(bar, "dur_us", 0);
     if (lane < 0 || lane >= (int64_t)timeline->lane_count || depth < 0 || depth >= timeline->lane_depth[lane])
         return;
     double x = x_at(timeline, (double)start_ns), width = x_at(timeline, (double)start_ns + (double)dur_ns) - x;
     double y = timeline->lane_y[lane] + BAR_HEIGHT * (double)depth;
-    struct ap_text name = ap_value_text(ap_value_member(bar, "name")), label = label_of(name, class_of(bar));
+    struct ap_text name = ap_text_member(bar, "name"), label = label_of(name, class_of(bar));
     ap_html_string(html, "<g class=\"b\"");
     if (is_kernel(class_of(bar)) && label.bytes < name.bytes) {
         ap_html_string(html, " data-n=\"");
@@ -284,7 +266,8 @@ static void draw_bar(struct html *html, const struct timeline *timeline, const s
     ap_svg_position(html, "width", width < 0.5 ? 0.5 : width);
     ap_svg_position(html, "y", y);
     ap_html_format(html, " height=\"%.0f\"/>", BAR_HEIGHT);
-    write_label(html, bar, x, y, width);
+    if (width >= LEAST_LABEL && label_class(class_of(bar)))
+        ap_svg_fitting(html, label_class(class_of(bar)), x + 3, y + 12.5, label, width - 6);
     ap_html_string(html, "</g>\n");
 }
 
@@ -292,21 +275,18 @@ static void draw_bar(struct html *html, const struct timeline *timeline, const s
 static void draw_gap(struct html *html, const struct timeline *timeline)
 {
     const struct ap_value *gap = ap_value_member(timeline->of, "gap");
-    double start_ns = (double)ap_value_integer(ap_value_member(gap, "start_us"), 0),
-           dur_ns = (double)ap_value_integer(ap_value_member(gap, "dur_us"), 0);
+    double start_ns = (double)ap_integer_member(gap, "start_us", 0), dur_ns = (double)ap_integer_member(gap, "dur_us", 0);
     if (dur_ns <= 0)
         return;
     double x = x_at(timeline, start_ns), width = x_at(timeline, start_ns + dur_ns) - x;
-    ap_svg_rect_open(html, "gapmark", x, 0, width, timeline->height);
-    ap_html_tell(html, gap, "the gap: no device works for {v dur_us}");
-    ap_svg_rect_close(html);
+    ap_svg_rect_told(html, "gapmark", x, 0, width, timeline->height, gap, "the gap: no device works for {v dur_us}");
 }
 
 static void draw_finding(struct html *html, const struct timeline *timeline)
 {
     const struct ap_value *finding = ap_value_member(timeline->of, "finding");
-    double start_ns = (double)ap_value_integer(ap_value_member(finding, "start_us"), 0),
-           dur_ns = (double)ap_value_integer(ap_value_member(finding, "dur_us"), 0);
+    double start_ns = (double)ap_integer_member(finding, "start_us", 0),
+           dur_ns = (double)ap_integer_member(finding, "dur_us", 0);
     if (dur_ns <= 0)
         return;
     double x = x_at(timeline, start_ns), width = x_at(timeline, start_ns + dur_ns) - x;
@@ -320,12 +300,12 @@ static void put_more_rows(struct html *html, const struct timeline *timeline)
     const struct ap_value *more = ap_value_member(timeline->of, "more"),
                           *name = ap_value_first(ap_value_member(more, "names")),
                           *kind = ap_value_first(ap_value_member(more, "kinds"));
-    struct ap_text rows = ap_value_text(ap_value_member(more, "rows"));
+    struct ap_text rows = ap_text_member(more, "rows");
     if (!html->contents || !rows.bytes || !ap_html_has_room(html, rows.bytes + NAMES_ROOM))
         return;
     ap_html_format(html, "<g class=\"more\" data-d=\"%lld %lld",
-                   (long long)ap_html_less(ap_value_integer(ap_value_member(more, "start_us"), 0), timeline->start_ns),
-                   (long long)ap_value_integer(ap_value_member(more, "dur_us"), 0));
+                   (long long)ap_html_less(ap_integer_member(more, "start_us", 0), timeline->start_ns),
+                   (long long)ap_integer_member(more, "dur_us", 0));
     for (size_t i = 0; i < timeline->lane_count; i++)
         ap_html_format(html, " %.0f", timeline->lane_y[i]);
     ap_html_string(html, "\" data-n=\"");
@@ -356,7 +336,7 @@ static void write_subject(struct html *html, const struct timeline *timeline)
 {
     const struct ap_value *finding = outlined_finding(html, timeline);
     ap_html_string(html, "Threads of the host, and streams of the GPU below them: ");
-    ap_html_text(html, ap_value_text(ap_value_member(timeline->of, "about")), 60);
+    ap_html_text(html, ap_text_member(timeline->of, "about"), 60);
     ap_html_string(html, ", ");
     ap_html_time(html, timeline->dur_ns);
     ap_html_string(html, ".");
@@ -367,8 +347,8 @@ static void write_subject(struct html *html, const struct timeline *timeline)
 
 static void write_left_out(struct html *html, const struct timeline *timeline)
 {
-    int64_t left_out = ap_value_integer(ap_value_member(timeline->of, "left_out"), 0);
-    if (ap_value_integer(ap_value_member(timeline->of, "lanes_left_out"), 0))
+    int64_t left_out = ap_integer_member(timeline->of, "left_out", 0);
+    if (ap_integer_member(timeline->of, "lanes_left_out", 0))
         ap_html_format(html, " Of more than %d threads and streams those with the longest rows are shown.", MOST_LANES);
     if (html->contents)
         ap_html_string(html, " Zoom in for short rows, and out for the rest of the recording.");
@@ -384,7 +364,7 @@ static void write_timeline_sentence(struct html *html, const struct timeline *ti
     const struct ap_value *gap = ap_value_member(timeline->of, "gap");
     write_subject(html, timeline);
     if (ap_value_member(gap, "dur_us")) {
-        const struct html_time_part *cause = part_of(ap_value_text(ap_value_member(gap, "cause")));
+        const struct html_time_part *cause = part_of(ap_text_member(gap, "cause"));
         ap_html_tell(html, gap, " Shaded: no device works for {v dur_us}, most of it because ");
         ap_html_string(html, cause ? cause->label : "of an unknown cause");
         ap_html_string(html, ".");
@@ -395,7 +375,7 @@ static void write_timeline_sentence(struct html *html, const struct timeline *ti
 static bool has_kind(const struct timeline *timeline, const char *kind)
 {
     for (const struct ap_value *bar = ap_value_first(ap_value_member(timeline->of, "bars")); bar; bar = bar->next)
-        if (ap_text_is(ap_value_text(ap_value_member(bar, "kind")), kind))
+        if (ap_text_is(ap_text_member(bar, "kind"), kind))
             return true;
     return false;
 }
@@ -408,11 +388,9 @@ static void write_timeline_legend(struct html *html, const struct timeline *time
         { "memcpy", "copy" },           { "memset", "memset" },
     };
     ap_legend_begin(html);
-    for (size_t i = 0; i < AP_COUNT_OF(entries); i++) {
-        if (!has_kind(timeline, entries[i][0]))
-            continue;
-        ap_legend_entry(html, entries[i][0], entries[i][1]);
-    }
+    for (size_t i = 0; i < AP_COUNT_OF(entries); i++)
+        if (has_kind(timeline, entries[i][0]))
+            ap_legend_entry(html, entries[i][0], entries[i][1]);
     ap_legend_end(html);
 }
 
@@ -422,7 +400,7 @@ static void write_longest_bars(struct html *html, const struct timeline *timelin
     const struct ap_value *bar = ap_value_first(ap_value_member(timeline->of, "bars"));
     ap_figures_begin(html, titles);
     for (int i = 0; bar && i < 20 && ap_html_has_room(html, 3000); bar = bar->next, i++) {
-        int64_t start_ns = ap_value_integer(ap_value_member(bar, "start_us"), 0);
+        int64_t start_ns = ap_integer_member(bar, "start_us", 0);
         ap_html_tell(html, bar, "<tr><th scope=\"row\">{n name}");
         ap_html_format(html, "</th><td class=\"r\" data-v=\"%lld\">", (long long)start_ns);
         ap_html_time(html, ap_html_less(start_ns, timeline->start_ns));
@@ -434,8 +412,8 @@ static void write_longest_bars(struct html *html, const struct timeline *timelin
 void ap_html_timeline(struct html *html)
 {
     struct timeline timeline = { .of = ap_html_at(html, "pictures.timeline") };
-    timeline.start_ns = ap_value_integer(ap_value_member(timeline.of, "start_us"), 0);
-    timeline.dur_ns = ap_value_integer(ap_value_member(timeline.of, "dur_us"), 0);
+    timeline.start_ns = ap_integer_member(timeline.of, "start_us", 0);
+    timeline.dur_ns = ap_integer_member(timeline.of, "dur_us", 0);
     place_lanes(&timeline);
     if (timeline.dur_ns <= 0 || !timeline.lane_count)
         return;

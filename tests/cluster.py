@@ -147,7 +147,7 @@ def check_runs(tap, program, folder):
     tap.same((one["trace"]["rank"], "cluster" in one), (2, False), "--rank gives the report of one rank")
     tap.same(program.run(run, "--rank", "9").returncode, 2, "a rank that is not there is refused")
     again = program.run("--merge", *kept, both)
-    tap.same(program.json("--merge", *kept, both)["cluster"]["duplicate_count"], 2, "what two summaries both hold counts once")
+    tap.same(program.json("--merge", *kept, both)["cluster"]["duplicate_count"], 2, "what two summaries hold counts once")
     tap.ok(b"Files that say the same as another, left out: 2" in again.stdout, "and is told", again.stdout[:300])
     tracks = json.loads(program.run(run, "--trace-out", "-", "--md-out", folder / "ignored.md").stdout)["traceEvents"]
     tap.same({event["pid"] for event in tracks}, {0, 1, 2, 3}, "--trace-out has all ranks on one axis")

@@ -138,6 +138,15 @@ static void models_of_equal_sizes_are_told_apart_by_order(void)
     analyze(&run);
     is_int(habit(&run, "unneeded_gradient", "count"), 0, "all sizes alike: which one is trained is not known");
     end(&run);
+    begin(&run);
+    for (int i = 0; i < 3; i++) {
+        turn(&run, i * 2000, both, 4, 2);
+        for (int other = 2; other < 4; other++)
+            op_with(&run, "aten::_sparse_add_", i * 2000 + 905 + other * 8, 5, 0, both[other], floats);
+    }
+    analyze(&run);
+    is_int(habit(&run, "unneeded_gradient", "count"), 0, "what another operator of the step updates is trained as well");
+    end(&run);
 }
 
 static void sparse_matrices_made_dense_are_told(void)

@@ -28,6 +28,7 @@ struct made {
     uint32_t made_in, updated_in;
     bool is_updated, is_dropped; /* in the turn that made it; before any turn did */
     bool is_cleared;             /* what that turn does not work on is cleared before any turn does */
+    uint32_t kept_in;            /* the last pass of which a gradient of it is worked on */
 };
 
 /* A gradient of the backward pass that is read, from its last one on. */
@@ -39,6 +40,7 @@ struct pass {
     struct gradient *gradients;
     size_t count, capacity;
     size_t behind; /* of them, read behind its last node: they are of the pass before where that one's node is next */
+    uint32_t number;
     ap_link_key last;
 };
 
@@ -78,12 +80,31 @@ static uint64_t sum_of(const struct gradient *gradients, size_t count)
     return sum;
 }
 
-static void drop(struct ap_habit_rows *rows, const struct clearing *clearing, size_t from, size_t count)
+/* Other operators may update what those of one name do not, as those of an optimizer for sparse gradients: a size that the
+ * steps work on has to be one of those kept. */
+static bool all_are_other(const struct clearing *clearing, size_t from, size_t count)
 {
-    for (size_t i = from; i < from + count; i++) {
-        const struct gradient *gradient = &clearing->pass.gradients[i];
-        rows->dropped[gradient->row] = clearing->made[gradient->number].is_cleared;
+    bool other = true;
+    for (size_t i = from; i < from + count && other; i++) {
+        const struct made *made = &clearing->made[clearing->pass.gradients[i].number];
+        other = !made->is_updated || made->kept_in == clearing->pass.number;
     }
+    return other;
+}
+
+/* All gradients of the pass but @kept_count from @kept_from on are dropped, which are the first ones or the last ones. */
+static void drop_but(struct ap_habit_rows *rows, struct clearing *clearing, size_t kept_from, size_t kept_count,
+                     size_t count)
+{
+    struct pass *pass = &clearing->pass;
+    pass->number++;
+    for (size_t i = kept_from; i < kept_from + kept_count; i++)
+        clearing->made[pass->gradients[i].number].kept_in = pass->number;
+    size_t from = kept_from ? 0 : kept_count;
+    if (!all_are_other(clearing, from, count - kept_count))
+        return;
+    for (size_t i = from; i < from + count - kept_count; i++)
+        rows->dropped[pass->gradients[i].row] = clearing->made[pass->gradients[i].number].is_cleared;
 }
 
 /* Two models may have weights of the same sizes. A pass that made more gradients than the steps behind it work on made those
@@ -98,7 +119,7 @@ static void end_pass(struct ap_habit_rows *rows, struct clearing *clearing, size
         bool are_last = is_less && sum_of(pass->gradients, of->count) == of->keys;
         bool are_first = is_less && sum_of(pass->gradients + count - of->count, of->count) == of->keys;
         if (are_last != are_first) {
-            drop(rows, clearing, are_last ? of->count : 0, count - of->count);
+            drop_but(rows, clearing, are_last ? 0 : count - of->count, of->count, count);
             break;
         }
     }

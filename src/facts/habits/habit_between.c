@@ -21,14 +21,21 @@ static bool is_of_clipping(struct ap_habit_rows *rows, size_t at)
     return false;
 }
 
+/* Of all tensors at once, as clipping and averages are best written. */
+static bool is_on_list(const struct ap_habit_rows *rows, size_t at)
+{
+    struct ap_text name = ap_row_name(rows->trace, rows->items[at].row);
+    return ap_text_starts_with(name, "aten::_foreach_") || ap_text_starts_with(name, "aten::_amp_foreach_");
+}
+
 /* Computes with a tensor of a trained size, or with what was made of it element by element: @elements are those of the last
  * such tensor. */
 static bool is_on_tensor(const struct ap_habit_rows *rows, size_t at, double *elements)
 {
     struct ap_tensor_list list;
     uint64_t words = ap_item_words(rows, &rows->items[at]);
-    if (!ap_habit_is_call(rows, &rows->items[at]) || AP_HAS(words, NO_WORK) || AP_HAS(words, VIEW) ||
-        !ap_habit_read_tensors(rows, at, &list))
+    if (!ap_habit_is_call(rows, &rows->items[at]) || words & (AP_BIT(NO_WORK) | AP_BIT(VIEW) | AP_BIT(COLLECTIVE)) ||
+        is_on_list(rows, at) || !ap_habit_read_tensors(rows, at, &list))
         return false;
     double own = ap_tensor_elements(&list.tensors[0], 0, list.tensors[0].count);
     if (ap_habit_is_trained(rows, at, 0))

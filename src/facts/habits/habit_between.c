@@ -9,10 +9,11 @@
 #define AVERAGE_KEEPS 0.25 /* of several passes over old and new weights: one that reads both and writes one */
 #define LEAST_PASSES 2     /* over each weight */
 
-/* What clipping by a norm or a value does, which any job may need. */
-static bool is_of_clipping(struct ap_habit_rows *rows, size_t at)
+/* What clipping by a norm or a value does, which any job may need, or one sum: decay by hand, the way back of SAM. */
+static bool is_needed(struct ap_habit_rows *rows, size_t at)
 {
-    static const char *const names[] = { "aten::mul", "aten::mul_", "aten::div_", "aten::clamp_", "aten::clamp" };
+    static const char *const names[] = { "aten::mul",   "aten::mul_", "aten::div_", "aten::clamp_",
+                                         "aten::clamp", "aten::add_", "aten::sub_" };
     if (AP_HAS(ap_item_words(rows, &rows->items[at]), NORM))
         return true;
     for (size_t i = 0; i < AP_COUNT_OF(names); i++)
@@ -55,7 +56,7 @@ static void add_gradients(struct ap_habit_rows *rows, size_t from, size_t to)
 {
     double elements = 0;
     for (size_t at = from; at < to; at++)
-        if (is_on_tensor(rows, at, &elements) && !is_of_clipping(rows, at))
+        if (is_on_tensor(rows, at, &elements) && !is_needed(rows, at))
             add_item(rows, AP_HABIT_gradient_work, at, 0);
 }
 

@@ -53,7 +53,8 @@ def check_report(tap, package, folder):
     tap.ok("<img" not in named._repr_html_(), "names of an input are escaped there")
     tap.ok(package.analyze(ONNX).verdict.startswith("operator-bound: "), "the verdict of another profiler's file")
     tap.same(package.analyze(memory=SNAPSHOT).verdict,
-             "7.56 % full: 96.8 MiB of 1.25 GiB that the allocator reserved are in use", "the verdict of a snapshot alone")
+             "7.56 % full: 96.8 MiB of 1.25 GiB that the allocator reserved were in use when the snapshot was taken",
+             "the verdict of a snapshot alone")
     tap.ok(package.analyze(LATE_RANK).verdict.startswith("straggler: "), "the verdict of a run")
     tap.same((repr(rows), package.__version__), (f"<Table operators: 3 of {rows.rows_matched} rows>", package.version()),
              "a table and the version say what they are")

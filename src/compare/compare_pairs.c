@@ -337,11 +337,22 @@ static int by_name_and_type(const void *a, const void *b)
     return order ? order : ap_text_compare(x->type, y->type);
 }
 
+/* Sums of equal ones are rounded, so their order tells. */
+static int by_name_type_and_time(const void *a, const void *b)
+{
+    const struct typed *x = a, *y = b;
+    int order = by_name_and_type(a, b);
+    if (order)
+        return order;
+    AP_BY_SMALLER(x->ns, y->ns);
+    return 0;
+}
+
 /* Of each name the type that most of its time is spent on; the count of names. */
 static size_t keep_largest(struct typed *typed, size_t count)
 {
     size_t kept = 0;
-    ap_sort(typed, count, sizeof(typed[0]), by_name_and_type);
+    ap_sort(typed, count, sizeof(typed[0]), by_name_type_and_time);
     for (size_t i = 0, end; i < count; i = end) {
         struct typed sum = typed[i];
         for (end = i + 1; end < count && by_name_and_type(&typed[end], &typed[i]) == 0; end++)

@@ -2,6 +2,7 @@
 #include "scaling.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "figure_path.h"
 #include "sort.h"
@@ -304,7 +305,9 @@ static void add_notes(struct scaling *scaling)
 static int by_batch(const void *a, const void *b)
 {
     const struct ap_scaling_point *x = a, *y = b;
-    return (x->batch > y->batch) - (x->batch < y->batch);
+    AP_BY_SMALLER(x->batch, y->batch);
+    AP_BY_SMALLER(x->step_ns, y->step_ns);
+    return strcmp(x->path, y->path);
 }
 
 void ap_scaling_add(struct ap_scaling_point *points, size_t count, struct ap_model *model)

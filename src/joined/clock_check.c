@@ -33,7 +33,9 @@ static int by_address_then_time(const void *left, const void *right)
 {
     const struct handed_out *a = left, *b = right;
     AP_BY_SMALLER(a->address, b->address);
-    return a->time_ns < b->time_ns ? -1 : a->time_ns > b->time_ns;
+    AP_BY_SMALLER(a->time_ns, b->time_ns);
+    AP_BY_SMALLER(a->bytes, b->bytes);
+    return 0;
 }
 
 static enum ap_status take_instants(struct checking *checking, struct ap_error *reterr)

@@ -250,8 +250,13 @@ static enum ap_status take_event(struct reading *reading)
         return AP_OK;
     if (!read_time(reading, FIELD_start, &event.start_ns) || !read_time(reading, FIELD_dur, &event.dur_ns))
         return AP_OK;
-    event.start_ns = ap_add_sat(event.start_ns, session->base_ns, &onnx->overflowed);
+    if (event.start_ns > AP_MAX_TIME_NS - session->base_ns) {
+        ap_note(reading->notes, AP_COUNTER_time_out_of_range, reading->offset_bytes);
+        return AP_OK;
+    }
+    event.start_ns += session->base_ns;
     int64_t end_ns = ap_add_sat(event.start_ns, event.dur_ns, &onnx->overflowed);
+    end_ns = end_ns < AP_MAX_TIME_NS ? end_ns : AP_MAX_TIME_NS; /* where the next session begins */
     onnx->read_end_ns = end_ns > onnx->read_end_ns ? end_ns : onnx->read_end_ns;
     session->events++;
     if (reading->spans[FIELD_name].kind == AP_JSON_STRING)

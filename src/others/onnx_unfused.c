@@ -9,7 +9,7 @@
 
 #include "poison.h"
 
-/* Dimensions of the input @number of a call, as in [{"float":[128,512]},{"float":[512]}]; 0: not told. */
+/* Dimensions of the input @number of a call, as in [{"float":[128,512]},{"float":[512]}]; 0: a scalar, or not told. */
 static unsigned dimensions_of(struct ap_text shapes, unsigned number)
 {
     unsigned count = 0;
@@ -19,7 +19,7 @@ static unsigned dimensions_of(struct ap_text shapes, unsigned number)
             break;
     for (; at < shapes.bytes && shapes.data[at] != ']'; at++)
         count += shapes.data[at] == '[' || shapes.data[at] == ',';
-    return at < shapes.bytes ? count : 0;
+    return at < shapes.bytes && shapes.data[at - 1] != '[' ? count : 0;
 }
 
 static struct ap_text shapes_of(const struct ap_onnx *onnx, size_t at)

@@ -298,6 +298,10 @@ static enum ap_status write_text(struct writing *writing, const struct ap_row_so
     if (rows->count)
         write_head(writing);
     AP_TRY(ap_rows_see(source, rows, write_text_row, writing, reterr));
+    if (!source->count) {
+        ap_out_string(&writing->out, "0 rows: none were recorded.\n");
+        return AP_OK;
+    }
     ap_out_format(&writing->out, "%s%zu of %llu row%s", rows->count ? "\n" : "", rows->count,
                   (unsigned long long)rows->matched, rows->matched == 1 ? "" : "s");
     if (rows->matched != source->count)

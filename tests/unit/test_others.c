@@ -137,6 +137,42 @@ static void fallback_needs_another_provider(void)
     end(&run);
 }
 
+/* Times of a second session are counted on from the first: where there is no room for them, they are left out. */
+static void sessions_may_last_for_ever(void)
+{
+    static const char most[] = "[" RUN(0, 100) "," NODE(1, 0, 4611686018427387, "a", "Conv", "CPU") "]";
+    static const char second[] = "[" RUN(0, 100) "," RUN(4611686018427387, 4611686018427387) "]";
+    struct run run;
+    begin(&run, &ap_onnx_reader);
+    read_bytes(&run, AP_OTHER_onnxruntime, most, strlen(most), 0);
+    read_bytes(&run, AP_OTHER_onnxruntime, second, strlen(second), 0);
+    finish(&run);
+    is_int(run.status, AP_OK, "both are read");
+    is_int(whole(&run, "onnxruntime.runs.count"), 2, "runs whose times fit");
+    is_int(run.notes.notes[AP_COUNTER_time_out_of_range].count, 1, "the other is counted");
+    end(&run);
+}
+
+#define SHAPED(ts, dur, name, op, shapes)                                                                                \
+    "{\"cat\":\"Node\",\"pid\":1,\"tid\":1,\"dur\":" #dur ",\"ts\":" #ts ",\"ph\":\"X\",\"name\":\"" name                \
+    "_kernel_time\",\"args\":{\"op_name\":\"" op "\",\"provider\":\"CPUExecutionProvider\",\"input_type_shape\":" shapes \
+    "}}"
+#define WITH_BIAS(bias)                              \
+    "[" RUN(0, 100) "," SHAPED(0, 40, "m", "MatMul", \
+                               "[{\"float\":[128,64]},{\"float\":[64,32]}]") "," SHAPED(40, 5, "a", "Add", bias) "]"
+
+/* A bias is a vector; a number that is added is none. */
+static void a_number_is_no_bias(void)
+{
+    struct run run;
+    read_one(&run, &ap_onnx_reader, AP_OTHER_onnxruntime, WITH_BIAS("[{\"float\":[32]},{\"float\":[128,32]}]"), 0);
+    is_int(whole(&run, "onnxruntime.unoptimized_nodes"), 1, "a product and its bias are one node");
+    end(&run);
+    read_one(&run, &ap_onnx_reader, AP_OTHER_onnxruntime, WITH_BIAS("[{\"float\":[]},{\"float\":[128,32]}]"), 0);
+    is_int(whole(&run, "onnxruntime.unoptimized_nodes"), 0, "a product and a number are two");
+    end(&run);
+}
+
 /* ---- TensorRT ---- */
 
 static void queries_have_percentiles(void)
@@ -396,6 +432,8 @@ int main(void)
     runs_have_time_outside_of_nodes();
     nodes_in_a_loop_count_once();
     fallback_needs_another_provider();
+    sessions_may_last_for_ever();
+    a_number_is_no_bias();
     queries_have_percentiles();
     layers_meet_their_descriptions();
     a_text_log_tells_why();

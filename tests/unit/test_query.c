@@ -345,8 +345,9 @@ static void tables_are_written(void)
     writes(&model, "gpu.kernels.places", "tid > 1", "tid", 0, AP_FORMAT_CSV,
            "\"row_id\",\"tid\"\r\n\"gpu.kernels[3].places[0]\",3\r\n\"gpu.kernels[2].places[0]\",2\r\n",
            "lists on the way are entered");
-    writes(&model, "findings", NULL, NULL, 0, AP_FORMAT_TEXT, "0 of 0 rows\n", "an empty list");
-    writes(&model, "memory", NULL, NULL, 0, AP_FORMAT_TEXT, "0 of 0 rows\n", "and what the report does not have");
+    writes(&model, "findings", NULL, NULL, 0, AP_FORMAT_TEXT, "0 rows: none were recorded.\n", "an empty list");
+    writes(&model, "memory", NULL, NULL, 0, AP_FORMAT_TEXT, "0 rows: none were recorded.\n",
+           "and what the report does not have");
     ap_model_release(&model);
 }
 

@@ -514,6 +514,16 @@ def a_thread_per_row_behind_the_backward_pass(n):
 
 
 @case
+def searches_of_a_new_table_each(n):
+    """Each table has a size of its own, so no search before is the same."""
+    sizes = [20000 + i for i in range(n // 2)]
+    return trace([op("aten::mul" if of_table else "aten::mm", 1, 10 * i + (0 if of_table else 5), 4,
+                     **{"Input Dims": [[rows, 64], []] if of_table else [[4, 64], [64, rows]],
+                        "Input type": ["float", "float"]})
+                  for i, rows in enumerate(sizes) for of_table in (True, False)])
+
+
+@case
 def nested_compiled_regions(n):
     return each(lambda i: op(f"Torch-Compiled Region: {i}/0", 1, i, 2 * n - 2 * i), n)
 

@@ -9,10 +9,11 @@
 #define AVERAGE_KEEPS 0.25 /* of several passes over old and new weights: one that reads both and writes one */
 #define LEAST_PASSES 2     /* over each weight */
 
-/* What clipping by a norm or a value does, which any job may need. */
-static bool is_of_clipping(struct ap_habit_rows *rows, size_t at)
+/* What clipping by a norm or a value does, which any job may need, or one sum: decay by hand, the way back of SAM. */
+static bool is_needed(struct ap_habit_rows *rows, size_t at)
 {
-    static const char *const names[] = { "aten::mul", "aten::mul_", "aten::div_", "aten::clamp_", "aten::clamp" };
+    static const char *const names[] = { "aten::mul",   "aten::mul_", "aten::div_", "aten::clamp_",
+                                         "aten::clamp", "aten::add_", "aten::sub_" };
     if (AP_HAS(ap_item_words(rows, &rows->items[at]), NORM))
         return true;
     for (size_t i = 0; i < AP_COUNT_OF(names); i++)
@@ -21,14 +22,21 @@ static bool is_of_clipping(struct ap_habit_rows *rows, size_t at)
     return false;
 }
 
+/* Of all tensors at once, as clipping and averages are best written. */
+static bool is_on_list(const struct ap_habit_rows *rows, size_t at)
+{
+    struct ap_text name = ap_row_name(rows->trace, rows->items[at].row);
+    return ap_text_starts_with(name, "aten::_foreach_") || ap_text_starts_with(name, "aten::_amp_foreach_");
+}
+
 /* Computes with a tensor of a trained size, or with what was made of it element by element: @elements are those of the last
  * such tensor. */
 static bool is_on_tensor(const struct ap_habit_rows *rows, size_t at, double *elements)
 {
     struct ap_tensor_list list;
     uint64_t words = ap_item_words(rows, &rows->items[at]);
-    if (!ap_habit_is_call(rows, &rows->items[at]) || AP_HAS(words, NO_WORK) || AP_HAS(words, VIEW) ||
-        !ap_habit_read_tensors(rows, at, &list))
+    if (!ap_habit_is_call(rows, &rows->items[at]) || words & (AP_BIT(NO_WORK) | AP_BIT(VIEW) | AP_BIT(COLLECTIVE)) ||
+        is_on_list(rows, at) || !ap_habit_read_tensors(rows, at, &list))
         return false;
     double own = ap_tensor_elements(&list.tensors[0], 0, list.tensors[0].count);
     if (ap_habit_is_trained(rows, at, 0))
@@ -48,7 +56,7 @@ static void add_gradients(struct ap_habit_rows *rows, size_t from, size_t to)
 {
     double elements = 0;
     for (size_t at = from; at < to; at++)
-        if (is_on_tensor(rows, at, &elements) && !is_of_clipping(rows, at))
+        if (is_on_tensor(rows, at, &elements) && !is_needed(rows, at))
             add_item(rows, AP_HABIT_gradient_work, at, 0);
 }
 

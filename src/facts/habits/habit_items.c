@@ -13,6 +13,7 @@ static const char *const words[] = {
 #undef AP_HABIT_WORD
 };
 #define LOOKED_AT (UINT64_C(1) << 63)
+_Static_assert(AP_WORD_COUNT <= 63, "habit_words.def: no bit is left for one more, the last says that a name was looked at");
 
 #define MOST_NODES_OPEN 32
 #define MOST_STEPS ((1u << 30) - 1)

@@ -426,7 +426,10 @@ enum ap_status ap_habit_find_loops(struct ap_habit_rows *rows, struct ap_error *
 static int by_sequence(const void *left, const void *right)
 {
     const struct ap_habit_loop *a = left, *b = right;
-    return a->first != b->first ? (a->first < b->first ? -1 : 1) : (a->row < b->row ? -1 : 1);
+    AP_BY_SMALLER(a->first, b->first);
+    AP_BY_SMALLER(a->row, b->row);
+    AP_BY_SMALLER(a->end_ns, b->end_ns);
+    return 0;
 }
 
 /* The loop that made the node: the last one that begins at or before its number. */

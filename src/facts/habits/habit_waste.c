@@ -15,6 +15,7 @@
 #define MOST_PACKED 8              /* small integers in one number */
 #define LEAST_TABLE_ROWS 1024      /* that are searched */
 #define LEAST_SEARCHED 8           /* so many times more than what is looked for */
+#define LOOKS_EACH 4               /* operators that are looked at before searches, for each operator of the thread */
 #define LOW_RANK 4                 /* so many times smaller than the weight's sides */
 #define LOW_RANK_KEEPS 0.05        /* of a weight of low rank: two small products */
 #define BEHIND_DIAGONAL 4          /* operators until what was made of the diagonal is multiplied */
@@ -290,8 +291,9 @@ static bool is_search(struct ap_habit_rows *rows, size_t at, struct searched *re
 }
 
 /* Where nothing is trained, a table of which no other operator since the last search has made a row is the same one: what is
- * computed of it alone right before it is searched (norms, casts, scales) was there. */
-static enum ap_status look_at_search(struct ap_habit_rows *rows, size_t at, struct ap_error *reterr)
+ * computed of it alone right before it is searched (norms, casts, scales) was there. @looks: how many operators may be
+ * looked at yet; the same search comes again within a step, so few are needed. */
+static enum ap_status look_at_search(struct ap_habit_rows *rows, size_t at, size_t *looks, struct ap_error *reterr)
 {
     struct searched table;
     size_t first = at;
@@ -303,7 +305,7 @@ static enum ap_status look_at_search(struct ap_habit_rows *rows, size_t at, stru
         first--;
         computes |= (ap_item_words(rows, &rows->items[first]) & (AP_BIT(BY_ELEMENT) | AP_BIT(NORM))) != 0;
     }
-    for (size_t back = first; computes && back-- > 0 && at - back < MOST_OF_STEP;) {
+    for (size_t back = first; computes && back-- > 0 && at - back < MOST_OF_STEP && *looks; --*looks) {
         if (ap_habit_is_same(rows, at, back))
             return ap_habit_add_stretch(rows, AP_HABIT_weight_made, first, at - 1, 0, reterr);
         if (may_make_rows(rows, back, &table))
@@ -448,6 +450,7 @@ static enum ap_status look_at_penalty(struct ap_habit_rows *rows, size_t at, siz
 
 enum ap_status ap_habit_find_waste(struct ap_habit_rows *rows, struct ap_error *reterr)
 {
+    size_t looks = LOOKS_EACH * rows->item_count + MOST_OF_STEP;
     for (size_t at = 0, behind = 0; at < rows->item_count; at++) {
         uint64_t words = ap_item_words(rows, &rows->items[at]);
         if (!ap_habit_is_call(rows, &rows->items[at]))
@@ -465,7 +468,7 @@ enum ap_status ap_habit_find_waste(struct ap_habit_rows *rows, struct ap_error *
         if (AP_HAS(words, SPARSE))
             AP_TRY(look_at_sparse(rows, at, reterr));
         if (AP_HAS(words, HEAVY) && !AP_HAS(words, MODEL))
-            AP_TRY(look_at_search(rows, at, reterr));
+            AP_TRY(look_at_search(rows, at, &looks, reterr));
         if (AP_HAS(words, WEIGHTED))
             AP_TRY(look_at_weight(rows, at, reterr));
         if (AP_HAS(words, MAGNITUDE) && at >= behind)

@@ -9,7 +9,9 @@
 static int by_start(const void *left, const void *right)
 {
     const struct ap_loading_span *a = left, *b = right;
-    return a->start_ns < b->start_ns ? -1 : a->start_ns > b->start_ns;
+    AP_BY_SMALLER(a->start_ns, b->start_ns);
+    AP_BY_SMALLER(a->end_ns, b->end_ns);
+    return 0;
 }
 
 static enum ap_status take_rows(struct ap_loading *loading, const struct ap_trace *trace,

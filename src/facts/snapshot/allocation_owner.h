@@ -119,8 +119,8 @@ AP_MUST_CHECK enum ap_status ap_owned_take(const struct ap_owners *owners, int64
 AP_MUST_CHECK enum ap_status ap_owned_take_at(const struct ap_owners *owners, uint32_t device, uint32_t position,
                                               struct ap_owned_device *ret_device, struct ap_error *reterr);
 void ap_owned_release(const struct ap_owners *owners, struct ap_owned_device *device);
-/** The position behind the last backward pass that something else follows; 0 = none. */
-uint32_t ap_owned_behind_backward(const struct ap_owners *owners, uint32_t index);
+/** The position behind the last backward pass that something else follows, 0 = none; and how many passes there are. */
+uint32_t ap_owned_behind_backward(const struct ap_owners *owners, uint32_t index, uint32_t *ret_passes);
 
 /** What the device numbered @index held at @position, each judged by itself; for ap_owned_take. */
 AP_MUST_CHECK enum ap_status ap_owned_list_live(const struct ap_owners *owners, uint32_t index, uint32_t position,

@@ -310,10 +310,11 @@ static void settle_zeros(struct settling *settling)
 
 /* ----------------------------------------------------------------------------------------------------------- history */
 
-uint32_t ap_owned_behind_backward(const struct ap_owners *owners, uint32_t index)
+uint32_t ap_owned_behind_backward(const struct ap_owners *owners, uint32_t index, uint32_t *ret_passes)
 {
     const struct ap_replay_device *of = &owners->replay->devices[index];
     uint32_t behind = 0, last = 0;
+    *ret_passes = 0;
     for (uint32_t i = 0; i < of->entry_count; i++) {
         enum ap_work work = (enum ap_work)owners->work[of->first_entry + i];
         bool allocates = owners->replay->snapshot->actions.name[of->first_entry + i].id == AP_ACTION_ALLOC;
@@ -322,8 +323,10 @@ uint32_t ap_owned_behind_backward(const struct ap_owners *owners, uint32_t index
         else if (last && (work == AP_WORK_ZERO_GRAD || (allocates && work != AP_WORK_OTHER))) {
             behind = last;
             last = 0;
+            ++*ret_passes;
         }
     }
+    *ret_passes += last != 0;
     return behind;
 }
 
@@ -371,7 +374,7 @@ enum ap_status ap_owned_settle_sizes(const struct ap_owners *owners, uint32_t in
     if (!has_open(&settling))
         return AP_OK;
     look_at_history(&settling, of);
-    uint32_t behind = ap_owned_behind_backward(owners, index);
+    uint32_t passes, behind = ap_owned_behind_backward(owners, index, &passes);
     if (behind)
         AP_TRY(ap_owned_list_live(owners, index, behind, &beside, reterr));
     size_t room = (size_t)device->count * 2 + beside.count;

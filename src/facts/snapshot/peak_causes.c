@@ -30,7 +30,9 @@ static enum ap_status find_frozen(const struct ap_owners *owners, const struct a
                                   struct ap_error *reterr)
 {
     int64_t weights_bytes = sum_of(owned, AP_OWNER_PARAMETERS);
-    uint32_t behind = owned->at_peak && weights_bytes ? ap_owned_behind_backward(owners, (uint32_t)owned->device) : 0;
+    uint32_t passes, behind = 0;
+    if (owned->at_peak && weights_bytes)
+        behind = ap_owned_behind_backward(owners, (uint32_t)owned->device, &passes);
     struct ap_owned_device later;
     bool overflowed = false;
     *ret_bytes = 0;
@@ -67,13 +69,50 @@ static void add_one(const struct ap_owners *owners, const struct ap_owned *owned
     to->cache_count += evidence == AP_EVIDENCE_KV_CACHE;
 }
 
-static uint64_t count_caches(const struct ap_owners *owners, const struct ap_replay_device *of)
+static bool is_made(const struct ap_owners *owners, uint32_t entry, enum ap_owner_sign sign)
 {
     const struct ap_actions *actions = &owners->replay->snapshot->actions;
+    return actions->name[entry].id == AP_ACTION_ALLOC && owners->stacks[actions->stack[entry]].sign == sign;
+}
+
+/* The last allocation, or request to free, before the entry. */
+static uint32_t change_before(const struct ap_owners *owners, const struct ap_replay_device *of, uint32_t entry)
+{
+    const struct ap_actions *actions = &owners->replay->snapshot->actions;
+    while (entry-- > of->first_entry)
+        if (actions->name[entry].id == AP_ACTION_ALLOC || actions->name[entry].id == AP_ACTION_FREE_REQUESTED)
+            return entry;
+    return AP_NO_ENTRY;
+}
+
+/* A piece that is given back right behind the next one was made: cat, or another order. Requests that follow each other give
+ * theirs back first. */
+static uint64_t count_replaced(const struct ap_owners *owners, const struct ap_replay_device *of)
+{
     uint64_t count = 0;
-    for (uint32_t i = of->first_entry; i < of->first_entry + of->entry_count; i++)
-        count += actions->name[i].id == AP_ACTION_ALLOC && owners->stacks[actions->stack[i]].sign == AP_SIGN_KV_CACHE;
+    for (uint32_t i = 0; i < of->lifetime_count; i++) {
+        const struct ap_lifetime *life = &owners->replay->lifetimes[of->first_lifetime + i];
+        if (life->alloc == AP_NO_ENTRY || life->free_requested == AP_NO_ENTRY ||
+            !is_made(owners, life->alloc, AP_SIGN_KV_CACHE))
+            continue;
+        uint32_t before = change_before(owners, of, life->free_requested);
+        count += before != AP_NO_ENTRY && before != life->alloc && is_made(owners, before, AP_SIGN_KV_CACHE);
+    }
     return count;
+}
+
+/* In forward and backward pass together. */
+static int64_t gathered_in_pass(const struct ap_owners *owners, uint32_t index)
+{
+    const struct ap_replay_device *of = &owners->replay->devices[index];
+    uint32_t passes;
+    int64_t bytes = 0;
+    bool overflowed = false;
+    (void)ap_owned_behind_backward(owners, index, &passes);
+    for (uint32_t i = of->first_entry; i < of->first_entry + of->entry_count; i++)
+        if (is_made(owners, i, AP_SIGN_GATHERED))
+            bytes = ap_add_sat(bytes, owners->replay->snapshot->actions.size_bytes[i], &overflowed);
+    return bytes / (passes ? passes : 1);
 }
 
 enum ap_status ap_peak_causes_find(const struct ap_owners *owners, const struct ap_owned_device *owned,
@@ -82,8 +121,10 @@ enum ap_status ap_peak_causes_find(const struct ap_owners *owners, const struct 
     struct ap_peak_causes causes = { .buffers_bytes = 0 };
     for (uint32_t i = 0; i < owned->count; i++)
         add_one(owners, &owned->list[i], &causes);
-    if (owned->has_history)
-        causes.cache_made_count = count_caches(owners, &owners->replay->devices[owned->device]);
+    if (owned->has_history) {
+        causes.cache_replaced_count = count_replaced(owners, &owners->replay->devices[owned->device]);
+        causes.gathered_pass_bytes = gathered_in_pass(owners, (uint32_t)owned->device);
+    }
     AP_TRY(find_frozen(owners, owned, &causes.frozen_bytes, reterr));
     *ret_causes = causes;
     return AP_OK;

@@ -6,14 +6,15 @@
 #include "allocation_owner.h"
 
 struct ap_peak_causes {
-    int64_t buffers_bytes;     /* zeros that a constructor made, where no backward pass runs */
-    int64_t recomputed_bytes;  /* activations that a forward made within the backward pass, as checkpoints do */
-    int64_t gathered_bytes;    /* weights whose shards were gathered */
-    int64_t workspace_bytes;   /* of cuBLAS and cuDNN */
-    int64_t frozen_bytes;      /* weights that get no gradient, where few others do */
-    int64_t cache_bytes;       /* of keys and values */
-    uint64_t cache_count;      /* allocations of that */
-    uint64_t cache_made_count; /* all that the history makes of them */
+    int64_t buffers_bytes;         /* zeros that a constructor made, where no backward pass runs */
+    int64_t recomputed_bytes;      /* activations that a forward made within the backward pass, as checkpoints do */
+    int64_t gathered_bytes;        /* weights whose shards were gathered */
+    int64_t gathered_pass_bytes;   /* all that the history gathers, over its backward passes */
+    int64_t workspace_bytes;       /* of cuBLAS and cuDNN */
+    int64_t frozen_bytes;          /* weights that get no gradient, where few others do */
+    int64_t cache_bytes;           /* of keys and values */
+    uint64_t cache_count;          /* allocations of that */
+    uint64_t cache_replaced_count; /* of all in the history those that a new one replaced */
 };
 
 /** Of a device that ap_owned_take listed. */

@@ -267,12 +267,15 @@ static enum ap_status put_causes(struct ap_peak_part *own, struct ap_value *to, 
     put_cause(own, to, "buffers_bytes", "buffers_ratio", causes.buffers_bytes);
     put_cause(own, to, "recomputed_bytes", "recomputed_ratio", causes.recomputed_bytes);
     put_cause(own, to, "gathered_bytes", "gathered_ratio", causes.gathered_bytes);
+    ap_add_quotient(own->pass->model, to, "gathered_at_once_ratio", (double)causes.gathered_bytes,
+                    causes.gathered_pass_bytes > causes.gathered_bytes ? (double)causes.gathered_pass_bytes
+                                                                       : (double)causes.gathered_bytes);
     put_cause(own, to, "workspace_bytes", "workspace_ratio", causes.workspace_bytes);
     put_cause(own, to, "frozen_bytes", "frozen_ratio", causes.frozen_bytes);
     ap_put_bytes(own->pass, to, "kv_cache_bytes", own->has_largest, causes.cache_bytes);
     ap_put_bool(own->pass, to, "trained", own->has_largest && own->largest.has_history, own->owners->has_backward);
     ap_put_count(own->pass, to, "kv_cache_count", own->has_largest, causes.cache_count);
-    ap_put_count(own->pass, to, "kv_cache_made_count", own->has_largest, causes.cache_made_count);
+    ap_put_count(own->pass, to, "kv_cache_replaced_count", own->has_largest, causes.cache_replaced_count);
     return AP_OK;
 }
 

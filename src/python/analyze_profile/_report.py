@@ -139,7 +139,8 @@ class Report:
         if not reserved or used is None or self.figure("trace"):
             return "nothing above threshold" if not self.findings else self.findings[0].title
         head = "Out of memory" if self.figure("memory.history.oom_count") else f"{100 * used / reserved:.3g} % full"
-        return f"{head}: {_size(used)} of {_size(reserved)} that the allocator reserved are in use"
+        in_use = f"{_size(used)} of {_size(reserved)} that the allocator reserved"
+        return f"{head}: {in_use} were in use when the snapshot was taken"
 
     def figure(self, path: str) -> Any:
         """The figure at a dotted path, as "steps.p50_us"; None where the recording does not tell it."""

@@ -224,7 +224,9 @@ static void write_fullness(struct doc *doc)
     if (!failed)
         ap_doc_value(doc, &full, AP_TEXT(""), FORM_NUMBER);
     ap_doc_say(doc, failed ? "**: " : " full**: ");
-    ap_doc_tell(doc, totals, "{r allocated_bytes} of {r reserved_bytes} that the allocator reserved are in use");
+    ap_doc_tell(doc, totals,
+                "{r allocated_bytes} of {r reserved_bytes} that the allocator reserved were "
+                "in use when the snapshot was taken");
     if (failed && ap_doc_known(doc, "memory.oom_summary.requested_bytes"))
         ap_doc_tell(doc, NULL, "; the last request that failed was for {r memory.oom_summary.requested_bytes}");
     if (ap_doc_known(doc, "memory.totals.largest_free_block_bytes"))

@@ -105,8 +105,9 @@ static bool tell_memory(const struct ap_value *root, char to[AP_FACT_BYTES])
     int bytes = snprintf(to, AP_FACT_BYTES, "%s%s", failed ? "Out of memory: " : share, failed ? "" : " full: ");
     char rest[AP_FACT_BYTES];
     (void)tell_line(root,
-                    "{memory.totals.allocated_bytes} of {memory.totals.reserved_bytes} that the allocator reserved are in "
-                    "use[; the last request that failed was for {memory.oom_summary.requested_bytes}][; the largest free "
+                    "{memory.totals.allocated_bytes} of {memory.totals.reserved_bytes} that the allocator reserved were "
+                    "in use when the snapshot was taken[; the last request that failed was for "
+                    "{memory.oom_summary.requested_bytes}][; the largest free "
                     "piece has {memory.totals.largest_free_block_bytes}]",
                     rest);
     (void)snprintf(to + bytes, AP_FACT_BYTES - (size_t)bytes, "%.*s", MAX_SENTENCE, rest);

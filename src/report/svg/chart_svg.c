@@ -275,6 +275,12 @@ void ap_legend_time(struct html *html, int64_t ns, int64_t whole_ns)
     ap_legend_item_end(html);
 }
 
+void ap_svg_without_gpu(struct html *html)
+{
+    bool has_other = ap_value_integer(ap_html_at(html, "trace.recorded.accelerator"), 0) != 0;
+    ap_html_string(html, has_other ? "Of an accelerator, not of a GPU, work was recorded: " : "No GPU work was recorded: ");
+}
+
 void ap_figures_begin(struct html *html, const char *const *titles)
 {
     ap_html_string(html, "<details><summary>The figures as a table</summary><div class=\"t\" tabindex=\"0\"><table "

@@ -59,6 +59,9 @@ void ap_legend_entry(struct html *html, const char *class, const char *label);
 /** The end of one that says how long it is, and what share of the whole; 0 = no share. */
 void ap_legend_time(struct html *html, int64_t ns, int64_t whole_ns);
 
+/** The beginning of a caption: of what no work was recorded. */
+void ap_svg_without_gpu(struct html *html);
+
 /** A table of the figures behind the drawing, folded; @titles end with NULL. */
 void ap_figures_begin(struct html *html, const char *const *titles);
 void ap_figures_end(struct html *html);

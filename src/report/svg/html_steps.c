@@ -107,7 +107,9 @@ void ap_html_split(struct html *html)
     if (dur_of(judged) <= 0)
         return;
     ap_figure_begin(html, "split", "Where the time goes");
-    ap_html_string(html, has_gpu ? "Each instant of the " : "No GPU work was recorded: what the main thread did in the ");
+    if (!has_gpu)
+        ap_svg_without_gpu(html);
+    ap_html_string(html, has_gpu ? "Each instant of the " : "what the main thread did in the ");
     ap_html_text(html, ap_text_member(judged, "part"), 40);
     ap_html_string(html, ", ");
     ap_html_time(html, dur_of(judged));

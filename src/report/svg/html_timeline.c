@@ -147,7 +147,8 @@ void ap_html_utilization(struct html *html)
         ap_html_time(html, all_ns);
         ap_html_string(html, "; each column is ");
     } else {
-        ap_html_string(html, "No GPU work was recorded: what the main thread did; each column is ");
+        ap_svg_without_gpu(html);
+        ap_html_string(html, "what the main thread did; each column is ");
     }
     ap_html_time(html, strip.bin_ns);
     ap_html_string(html, ".");

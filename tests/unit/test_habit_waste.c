@@ -271,11 +271,13 @@ static void decompositions_go_with_their_backward(void)
     begin(&run);
     op(&run, "aten::linalg_inv_ex", 0, 100, 20);
     op(&run, "aten::linalg_lu_factor_ex", 10, 40, 0);
-    row(&run, "1", "autograd::engine::evaluate_function: LinalgInvExBackward0", OPERATOR, 200, 70);
+    op(&run, "aten::_linalg_eigh", 120, 30, 0);
+    row(&run, "1", "autograd::engine::evaluate_function: LinalgEighBackward0", OPERATOR, 200, 40);
+    row(&run, "1", "autograd::engine::evaluate_function: LinalgInvExBackward0", OPERATOR, 250, 50);
     row(&run, "1", "autograd::engine::evaluate_function: LinalgVectorNormBackward0", OPERATOR, 300, 30);
     analyze(&run);
     is_int(ap_value_integer(at(&run, "cpu.signals.decomposition_work.total_dur_us"), -1) / 1000, 170,
-           "what runs within counts once, and a norm is none");
+           "what runs within counts once, a norm is none, and an inverse leaves a backward pass");
     end(&run);
 }
 

@@ -161,14 +161,14 @@ static void note_gathering(const struct ap_habit_rows *rows, struct gathering *g
         note(&group->of[i], BLOCK_CALLS, dur_of(rows, at + i));
 }
 
+/* With the way of Python to each, and what is given back there; what is new has to be put there anyway. */
 static void add_gathering(struct ap_habit_rows *rows, struct gathering *group, size_t at)
 {
-    int64_t total_ns = dur_of(rows, at), least_ns = low_of(&group->of[0]);
-    for (size_t i = 1; i <= BEHIND && is_behind(rows, at + i, &group->of[i]); i++)
-        if (group->of[i].grows) {
-            total_ns = ap_add_sat(total_ns, dur_of(rows, at + i), &rows->habits->overflowed);
-            least_ns = ap_add_sat(least_ns, low_of(&group->of[i]), &rows->habits->overflowed);
-        }
+    int64_t total_ns = 0, least_ns = low_of(&group->of[0]);
+    for (size_t i = 0; i <= BEHIND && (!i || is_behind(rows, at + i, &group->of[i])); i++)
+        if (group->of[i].grows)
+            total_ns =
+                ap_add_sat(total_ns, dur_of(rows, at + i) + ap_habit_lead_ns(rows, at + i), &rows->habits->overflowed);
     (void)ap_habit_add(rows->habits, AP_HABIT_growing_cat, rows->items[at].row, total_ns,
                        total_ns > least_ns ? total_ns - least_ns : 0);
 }

@@ -65,7 +65,7 @@ static void answers(struct run *run, int layer_us, int attention_us, int view_us
         for (int layer = 0; layer < 6; layer++) {
             bool is_slow = (i + layer) % 5 == 0;
             op_with(run, "aten::linear", start_us, 100 + i * layer_us + (is_slow ? 400 : 0), 0, dims, floats);
-            op(run, "aten::view", start_us + 1000, 10 + i * view_us, 0);
+            op(run, "aten::view", start_us + 1000, 100 + i * view_us, 0);
             op(run, "aten::gelu", start_us + 1200, 20 + i * attention_us, 0);
             start_us += 1500;
         }
@@ -84,8 +84,11 @@ static void prefixes_that_grow_are_told_by_their_time(void)
     answers(&run, 0, 3, 0, NULL);
     is_int(habit(&run, "growing_prefix", "count"), 0, "a cache: layers take the same time");
     end(&run);
-    answers(&run, 3, 3, 1, NULL);
+    answers(&run, 3, 3, 3, NULL);
     is_int(habit(&run, "growing_prefix", "count"), 0, "all rises: the machine slows down");
+    end(&run);
+    answers(&run, 3, 3, 1, NULL);
+    is_int(habit(&run, "growing_prefix", "count"), 47, "views rise by less: what layers need more is not in the caches");
     end(&run);
     answers(&run, 3, 0, 0, "[[1,64],[64,64]]");
     is_int(habit(&run, "growing_prefix", "count"), 0, "shapes tell that it is one position");

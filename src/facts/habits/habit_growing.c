@@ -222,8 +222,7 @@ struct answer {
 
 struct prefix {
     struct answer answer;
-    struct watch layers,
-        views; /* views take the same time however long the text is: those of a machine that slows down rise */
+    struct watch layers, views; /* as long whatever the text, but on a machine that slows down: there both rise alike */
     size_t layer_count;
     uint64_t answers;
     bool adds; /* else it is only watched */
@@ -295,7 +294,9 @@ static void find_prefix(struct ap_habit_rows *rows)
         if (AP_HAS(ap_item_words(rows, &rows->items[at]), MODEL) && has_sizes(rows, at))
             return; /* which tell it better */
     go_over(rows, &prefix);
-    if (!grows(&prefix.layers, PREFIX_GROWTH) || grows(&prefix.views, PREFIX_GROWTH))
+    /* what layers put through the caches slows views down as well, by less */
+    double of_views = grows(&prefix.views, 1) ? (double)high_of(&prefix.views) / (double)(low_of(&prefix.views) + 1) : 1;
+    if (!grows(&prefix.layers, PREFIX_GROWTH * of_views))
         return;
     prefix.adds = true;
     go_over(rows, &prefix);

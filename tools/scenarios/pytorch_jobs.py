@@ -536,4 +536,13 @@ JOBS = {
                             least_frame_us=5.0),
     "casts-anew": Job(habits.casts_anew, ["weights-cast-again"], steps=4, windows=5, profiler=SHAPES),
     "scores-by-one-hot": Job(habits.scores_by_one_hot, ["one-hot-product"], steps=4, windows=5, profiler=SHAPES),
+    "cut-at-quantiles": Job(habits.cut_at_quantiles, ["work-on-gradients"], steps=4, windows=5, profiler=SHAPES),
+    "table-normalized-again": Job(habits.table_normalized_again, ["weights-made-anew"], steps=24, windows=5,
+                                  profiler=SHAPES),
+    "rows-through-layers": Job(habits.rows_through_layers, ["repeated-copies"], steps=4, windows=5, profiler=SHAPES),
+    "graph-made-dense": Job(habits.graph_made_dense, ["diagonal-products"], steps=4, windows=5, profiler=SHAPES),
+    "stacked-anew": Job(habits.stacked_anew, ["growing-concatenation"], steps=3, windows=5),
+    "long-filter": Job(habits.long_filter, ["image-filter-as-matrix"], steps=4, windows=5, profiler=SHAPES),
+    "decoded-under-autocast": Job(habits.decoded_under_autocast, ["weights-cast-again"], steps=8, windows=5,
+                                  profiler=SHAPES),
 }

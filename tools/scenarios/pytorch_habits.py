@@ -1300,3 +1300,16 @@ def decoded_under_autocast(planted):
         with torch.autocast("cpu", dtype=torch.bfloat16, enabled=planted):
             token[0] = model(token[0]).argmax(-1)
     return inference(decode)
+
+
+def prefix_without_sizes(planted):
+    """Each token computes all tokens before it again, recorded without shapes; the twin's layers see the newest alone."""
+    table, layers, head = nn.Embedding(64, 128), mlp(128, 256, 256, 128), nn.Linear(128, 64)
+
+    def generate():
+        tokens = torch.zeros(8, 8, dtype=torch.long)
+        for _ in range(40):
+            state = layers(table(tokens if planted else tokens[:, -1:]))
+            tokens = torch.cat([tokens, head(state[:, -1]).argmax(-1, keepdim=True)], 1)
+        return tokens
+    return inference(generate)

@@ -545,4 +545,5 @@ JOBS = {
     "long-filter": Job(habits.long_filter, ["image-filter-as-matrix"], steps=4, windows=5, profiler=SHAPES),
     "decoded-under-autocast": Job(habits.decoded_under_autocast, ["weights-cast-again"], steps=8, windows=5,
                                   profiler=SHAPES),
+    "prefix-without-sizes": Job(habits.prefix_without_sizes, ["growing-prefix"], steps=3, windows=5),
 }

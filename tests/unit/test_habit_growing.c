@@ -65,7 +65,7 @@ static void answers(struct run *run, int layer_us, int attention_us, int view_us
         for (int layer = 0; layer < 6; layer++) {
             bool is_slow = (i + layer) % 5 == 0;
             op_with(run, "aten::linear", start_us, 100 + i * layer_us + (is_slow ? 400 : 0), 0, dims, floats);
-            op(run, "aten::view", start_us + 1000, 10 + i * view_us, 0);
+            op(run, "aten::view", start_us + 1000, 100 + i * view_us, 0);
             op(run, "aten::gelu", start_us + 1200, 20 + i * attention_us, 0);
             start_us += 1500;
         }
@@ -84,8 +84,11 @@ static void prefixes_that_grow_are_told_by_their_time(void)
     answers(&run, 0, 3, 0, NULL);
     is_int(habit(&run, "growing_prefix", "count"), 0, "a cache: layers take the same time");
     end(&run);
-    answers(&run, 3, 3, 1, NULL);
+    answers(&run, 3, 3, 3, NULL);
     is_int(habit(&run, "growing_prefix", "count"), 0, "all rises: the machine slows down");
+    end(&run);
+    answers(&run, 3, 3, 1, NULL);
+    is_int(habit(&run, "growing_prefix", "count"), 47, "views rise by less: what layers need more is not in the caches");
     end(&run);
     answers(&run, 3, 0, 0, "[[1,64],[64,64]]");
     is_int(habit(&run, "growing_prefix", "count"), 0, "shapes tell that it is one position");
@@ -190,12 +193,12 @@ static void work_around_the_optimizer_is_told(void)
     struct run run;
     step_with(&run, "aten::abs", "aten::mul", "aten::add_");
     is_int(habit(&run, "gradient_work", "count"), 2, "on the gradient, and on as many elements");
-    is_int(habit(&run, "gradient_work", "total_us"), 140, "not what is made of others");
+    is_int(habit(&run, "gradient_work", "total_us"), 150, "with what Python takes between, not what is made of others");
     is_int(habit(&run, "weight_work", "count"), 2, "an average written out");
-    is_int(habit(&run, "weight_work", "saves_us"), 75, "one pass stays");
+    is_int(habit(&run, "weight_work", "saves_us"), 82, "one pass stays");
     end(&run);
     step_with(&run, "aten::mul_", "aten::detach", "aten::lerp_");
-    is_int(habit(&run, "gradient_work", "total_us"), 100, "scaling is of clipping");
+    is_int(habit(&run, "gradient_work", "total_us"), 110, "scaling is of clipping");
     is_int(habit(&run, "weight_work", "count"), 0, "one pass over each");
     end(&run);
     step_with(&run, "aten::_foreach_mul_", "aten::_foreach_mul_", "aten::_foreach_add_");
@@ -210,6 +213,21 @@ static void work_around_the_optimizer_is_told(void)
     end(&run);
 }
 
+static void lists_of_one_save_the_way_to_them(void)
+{
+    struct run run;
+    begin(&run);
+    op(&run, "aten::linear", 0, 10, 50);
+    node(&run, 100, 100, 50);
+    row(&run, "1", "Optimizer.step#AdamW.step", ANNOTATION, 300, 100);
+    op(&run, "aten::_foreach_add_", 310, 30, 0);
+    op(&run, "aten::add_", 315, 20, 0);
+    op(&run, "aten::_foreach_mul_", 360, 10, 0);
+    analyze(&run);
+    is_int(habit(&run, "optimizer_step", "saves_us"), 60, "what is between calls on lists");
+    end(&run);
+}
+
 int main(void)
 {
     lists_that_grow_are_told_by_their_time();
@@ -218,5 +236,6 @@ int main(void)
     models_of_equal_sizes_are_told_apart_by_order();
     sparse_matrices_made_dense_are_told();
     work_around_the_optimizer_is_told();
+    lists_of_one_save_the_way_to_them();
     return done();
 }

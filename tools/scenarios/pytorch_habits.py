@@ -1196,3 +1196,120 @@ def adjacency_again(planted):
         hidden = torch.sparse.mm(near() if planted else built, layers[0](features)).relu()
         return functional.cross_entropy(torch.sparse.mm(near() if planted else built, layers[1](hidden)), labels)
     return training(layers, loss_of)
+
+
+# ---- gradients, weights and tables
+
+
+def cut_at_quantiles(planted):
+    """The gradient of each parameter is cut at a quantile of its own before the optimizer's step; the twin scales all to a
+    norm."""
+    model, batch = mlp(128, *[160] * 6, CLASSES), rows(256, 128)
+    weights, optimizer = list(model.parameters()), fused(model.parameters())
+
+    def step():
+        optimizer.zero_grad()
+        functional.cross_entropy(model(batch[0]), batch[1]).backward()
+        for weight in weights if planted else ():
+            limit = torch.quantile(weight.grad.abs().flatten(), 0.99)
+            weight.grad.clamp_(-limit, limit)
+        if not planted:
+            nn.utils.clip_grad_norm_(weights, 1.0, foreach=True)
+        optimizer.step()
+    return step
+
+
+def table_normalized_again(planted):
+    """A search divides the whole table of vectors by their norms for each batch of queries; the twin keeps unit vectors."""
+    encoder, table = mlp(128, 512, 512, 128), torch.randn(12000, 128)
+    units, queries = functional.normalize(table, dim=1), torch.randn(64, 128)
+
+    def search():
+        near = functional.normalize(table, dim=1) if planted else units
+        return (functional.normalize(encoder(queries), dim=1) @ near.T).topk(10)
+    return inference(search)
+
+
+def rows_through_layers(planted):
+    """The vector of a user is repeated for each candidate before its layers; the twin's layers see it once."""
+    tower, items = mlp(64, 128, 128, 32), nn.Embedding(2000, 32)
+    users, wanted = torch.randn(64, 64), torch.zeros(64, dtype=torch.long)
+    shown = torch.randint(2000, (64, 40))
+
+    def loss_of():
+        seen = tower(users.repeat_interleave(40, 0)).unflatten(0, (64, 40)) if planted else tower(users)[:, None]
+        return functional.cross_entropy((seen * items(shown)).sum(-1), wanted)
+    return training(nn.ModuleList([tower, items]), loss_of)
+
+
+def graph_made_dense(planted):
+    """The adjacency of a graph is made dense in each step and multiplied so; the twin multiplies it as sparse."""
+    count, edges = 1200, torch.randint(1200, (2, 8000))
+    features, labels = rows(count, 48)
+    layers = nn.ModuleList([nn.Linear(48, 64), nn.Linear(64, CLASSES)])
+    graph = torch.sparse_coo_tensor(edges, torch.full((8000,), 0.15), (count, count)).coalesce()
+
+    def loss_of():
+        near = graph.to_dense() if planted else graph
+        hidden = torch.sparse.mm(near, layers[0](features)) if not planted else near @ layers[0](features)
+        scores = layers[1](hidden.relu())
+        return functional.cross_entropy(near @ scores if planted else torch.sparse.mm(near, scores), labels)
+    return training(layers, loss_of)
+
+
+# ---- sequences
+
+
+def stacked_anew(planted):
+    """A rollout stacks all it has seen so far at each of its steps for their mean; the twin keeps a sum."""
+    policy, change = mlp(64, 64, 64), torch.randn(64, 64) * 0.05
+
+    def rollout():
+        state, seen, total = torch.randn(128, 64), [], torch.zeros(64)
+        for t in range(48):
+            seen.append(state)
+            total += state.mean(0)
+            mean = torch.stack(seen).mean((0, 1)) if planted else total / (t + 1)
+            state = torch.tanh(state @ change + policy(state - mean))
+        return state
+    return inference(rollout)
+
+
+def long_filter(planted):
+    """Signals are convolved with an echo of 2049 taps; the twin multiplies their spectra."""
+    model = nn.Sequential(nn.Conv1d(1, 16, 9, stride=4, padding=4), nn.ReLU(), nn.Conv1d(16, 16, 9, padding=4), nn.ReLU(),
+                          nn.AdaptiveAvgPool1d(8), nn.Flatten(), nn.Linear(128, CLASSES))
+    taps = torch.randn(2049) * torch.exp(-torch.arange(2049) / 400)
+    signals, labels = torch.randn(8, 1, 4000), torch.randint(CLASSES, (8,))
+
+    def heard():
+        if planted:
+            return functional.conv1d(functional.pad(signals, (2048, 0)), taps.flip(0)[None, None])
+        return torch.fft.irfft(torch.fft.rfft(signals, 6144) * torch.fft.rfft(taps, 6144), 6144)[..., :4000]
+    return training(model, lambda: functional.cross_entropy(model(heard()), labels))
+
+
+def decoded_under_autocast(planted):
+    """Tokens are decoded under autocast, which casts the 32-bit weights anew for each; the twin's weights have 16 bits."""
+    model = nn.Sequential(nn.Embedding(1000, 384), *[mlp(384, 1536, 384) for _ in range(3)], nn.Linear(384, 1000))
+    token = [torch.zeros(4, dtype=torch.long)]
+    if not planted:
+        model.to(torch.bfloat16)
+
+    def decode():
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=planted):
+            token[0] = model(token[0]).argmax(-1)
+    return inference(decode)
+
+
+def prefix_without_sizes(planted):
+    """Each token computes all tokens before it again, recorded without shapes; the twin's layers see the newest alone."""
+    table, layers, head = nn.Embedding(64, 128), mlp(128, 256, 256, 128), nn.Linear(128, 64)
+
+    def generate():
+        tokens = torch.zeros(8, 8, dtype=torch.long)
+        for _ in range(40):
+            state = layers(table(tokens if planted else tokens[:, -1:]))
+            tokens = torch.cat([tokens, head(state[:, -1]).argmax(-1, keepdim=True)], 1)
+        return tokens
+    return inference(generate)

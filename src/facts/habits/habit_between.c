@@ -44,9 +44,10 @@ static bool is_on_tensor(const struct ap_habit_rows *rows, size_t at, double *el
     return own > 1 && own == *elements;
 }
 
-static void add_item(struct ap_habit_rows *rows, enum ap_habit_id id, size_t at, double keeps)
+/* With the way of Python to it from the one before, which one call for all tensors does not have. */
+static void add_item(struct ap_habit_rows *rows, enum ap_habit_id id, size_t from, size_t at, double keeps)
 {
-    int64_t dur_ns = rows->trace->events.dur_ns[rows->items[at].row];
+    int64_t dur_ns = rows->trace->events.dur_ns[rows->items[at].row] + (at > from ? ap_habit_lead_ns(rows, at) : 0);
     struct ap_habit *habit = ap_habit_add(rows->habits, id, rows->items[at].row, dur_ns, ap_share_of(dur_ns, 1 - keeps));
     if (habit)
         habit->signature = ap_row_op(rows->trace, rows->items[at].row)->signature.id;
@@ -57,7 +58,7 @@ static void add_gradients(struct ap_habit_rows *rows, size_t from, size_t to)
     double elements = 0;
     for (size_t at = from; at < to; at++)
         if (is_on_tensor(rows, at, &elements) && !is_needed(rows, at))
-            add_item(rows, AP_HABIT_gradient_work, at, 0);
+            add_item(rows, AP_HABIT_gradient_work, from, at, 0);
 }
 
 /* Operators on weights, over those of the name that comes most often. */
@@ -94,7 +95,7 @@ static void add_weights(struct ap_habit_rows *rows, size_t from, size_t to)
         return;
     for (size_t at = from; at < to; at++)
         if (is_on_tensor(rows, at, &elements))
-            add_item(rows, AP_HABIT_weight_work, at, AVERAGE_KEEPS);
+            add_item(rows, AP_HABIT_weight_work, from, at, AVERAGE_KEEPS);
 }
 
 void ap_habit_find_work_between(struct ap_habit_rows *rows)

@@ -5,13 +5,13 @@
 
 #include "poison.h"
 
-#define BEHIND_PATCHES 4 /* operators until patches are multiplied */
-#define LEAST_OVERLAP 2  /* so many times more elements are in the patches than in the images */
-#define PATCHES_KEEP 0.1 /* the product stays; measured with layers of 16 and 32 channels: 0.1 to 0.2 */
-#define MOST_CHANNELS 4  /* of an image; layers have more */
-#define LEAST_KERNEL 7   /* below that two calls take as long as one */
-#define LEAST_TAPS 512   /* of a signal: shorter filters take as long as transforms do */
-#define TRANSFORM_KEEPS 0.1
+#define BEHIND_PATCHES 4   /* operators until patches are multiplied */
+#define LEAST_OVERLAP 2    /* so many times more elements are in the patches than in the images */
+#define PATCHES_KEEP 0.1   /* the product stays; measured with layers of 16 and 32 channels: 0.1 to 0.2 */
+#define MOST_CHANNELS 4    /* of an image; layers have more */
+#define LEAST_KERNEL 7     /* below that two calls take as long as one */
+#define LEAST_TAPS 512     /* of a signal: shorter filters take as long as transforms do */
+#define TRANSFORM_KEEPS 50 /* of its taps: there and back, forward and backward */
 #define FEWEST_PIXELS 4096 /* fewer cost nothing */
 
 /* Of (batch, channels, height, width): patches of all channels, (batch, numbers of a patch, patches) or turned. */
@@ -67,7 +67,7 @@ static enum ap_status look_at_filter(struct ap_habit_rows *rows, size_t at, stru
         return AP_OK;
     const struct ap_tensor_dims *images = &list.tensors[0], *matrix = &list.tensors[1];
     if (is_long_filter(images, matrix) && !ap_habit_is_trained(rows, at, 1))
-        return ap_habit_add_stretch(rows, AP_HABIT_image_filter, at, at, TRANSFORM_KEEPS, reterr);
+        return ap_habit_add_stretch(rows, AP_HABIT_image_filter, at, at, TRANSFORM_KEEPS / (double)matrix->dims[2], reterr);
     if (images->count != 4 || matrix->count != 4 || images->dims[1] > MOST_CHANNELS || matrix->dims[0] != images->dims[1] ||
         matrix->dims[1] != 1 || matrix->dims[2] < LEAST_KERNEL || matrix->dims[3] < LEAST_KERNEL ||
         ap_tensor_elements(images, 0, 4) < FEWEST_PIXELS || ap_habit_is_trained(rows, at, 1))

@@ -161,14 +161,14 @@ static void note_gathering(const struct ap_habit_rows *rows, struct gathering *g
         note(&group->of[i], BLOCK_CALLS, dur_of(rows, at + i));
 }
 
+/* With the way of Python to each, and what is given back there; what is new has to be put there anyway. */
 static void add_gathering(struct ap_habit_rows *rows, struct gathering *group, size_t at)
 {
-    int64_t total_ns = dur_of(rows, at), least_ns = low_of(&group->of[0]);
-    for (size_t i = 1; i <= BEHIND && is_behind(rows, at + i, &group->of[i]); i++)
-        if (group->of[i].grows) {
-            total_ns = ap_add_sat(total_ns, dur_of(rows, at + i), &rows->habits->overflowed);
-            least_ns = ap_add_sat(least_ns, low_of(&group->of[i]), &rows->habits->overflowed);
-        }
+    int64_t total_ns = 0, least_ns = low_of(&group->of[0]);
+    for (size_t i = 0; i <= BEHIND && (!i || is_behind(rows, at + i, &group->of[i])); i++)
+        if (group->of[i].grows)
+            total_ns =
+                ap_add_sat(total_ns, dur_of(rows, at + i) + ap_habit_lead_ns(rows, at + i), &rows->habits->overflowed);
     (void)ap_habit_add(rows->habits, AP_HABIT_growing_cat, rows->items[at].row, total_ns,
                        total_ns > least_ns ? total_ns - least_ns : 0);
 }
@@ -222,8 +222,7 @@ struct answer {
 
 struct prefix {
     struct answer answer;
-    struct watch layers,
-        views; /* views take the same time however long the text is: those of a machine that slows down rise */
+    struct watch layers, views; /* as long whatever the text, but on a machine that slows down: there both rise alike */
     size_t layer_count;
     uint64_t answers;
     bool adds; /* else it is only watched */
@@ -295,7 +294,9 @@ static void find_prefix(struct ap_habit_rows *rows)
         if (AP_HAS(ap_item_words(rows, &rows->items[at]), MODEL) && has_sizes(rows, at))
             return; /* which tell it better */
     go_over(rows, &prefix);
-    if (!grows(&prefix.layers, PREFIX_GROWTH) || grows(&prefix.views, PREFIX_GROWTH))
+    /* what layers put through the caches slows views down as well, by less */
+    double of_views = grows(&prefix.views, 1) ? (double)high_of(&prefix.views) / (double)(low_of(&prefix.views) + 1) : 1;
+    if (!grows(&prefix.layers, PREFIX_GROWTH * of_views))
         return;
     prefix.adds = true;
     go_over(rows, &prefix);

@@ -95,6 +95,7 @@ struct reading {
     int64_t covered_ns;         /* by an item */
     int64_t accumulating_ns;    /* end of the last accumulation of a gradient */
     int64_t update_ns, long_ns; /* end of the optimizer step that is read, and the sum of its longer operators */
+    int64_t lists_ns;           /* sum of its operators on lists of tensors */
     int64_t update_covered_ns;  /* by one of its operators */
     int64_t zeros_ns;           /* until the zeros for the optimizer's state are there */
     size_t update_item;         /* that the optimizer step is, or is within */
@@ -292,13 +293,14 @@ static enum ap_status follow_products(struct ap_habit_rows *rows, struct reading
     return AP_OK;
 }
 
-/* A fused optimizer goes once over the tensors, and calls nothing small. */
+/* A fused optimizer goes once over the tensors, and calls nothing small. On the host longer lists are gone over as short
+ * ones are: what they save is the way to the calls. */
 static void end_update(struct ap_habit_rows *rows, struct reading *reading)
 {
     if (reading->update == AP_NO_ROW)
         return;
     int64_t dur_ns = rows->trace->events.dur_ns[reading->update];
-    int64_t kept_ns = ap_share_of(reading->long_ns, FUSED_NEEDS);
+    int64_t kept_ns = reading->lists_ns ? reading->lists_ns : ap_share_of(reading->long_ns, FUSED_NEEDS);
     (void)ap_habit_add(rows->habits, AP_HABIT_optimizer_step, reading->update, dur_ns,
                        dur_ns > kept_ns ? dur_ns - kept_ns : 0);
     if (reading->zeros_count >= LEAST_ZEROS) {
@@ -326,11 +328,13 @@ static void follow_update(struct ap_habit_rows *rows, struct reading *reading, u
         reading->update = row;
         reading->update_item = start_ns >= reading->covered_ns ? rows->item_count : rows->item_count - 1;
         reading->update_ns = end_ns;
-        reading->long_ns = reading->zeros_ns = 0;
+        reading->long_ns = reading->zeros_ns = reading->lists_ns = 0;
         reading->zeros_count = 0;
         reading->update_covered_ns = start_ns;
     } else if (reading->update != AP_NO_ROW && ap_habit_is_operator(rows, row) && start_ns >= reading->update_covered_ns) {
         reading->long_ns += end_ns - start_ns >= AP_HABIT_SHORT_NS ? end_ns - start_ns : 0;
+        bool takes_list = ap_text_starts_with(ap_row_name(rows->trace, row), "aten::_foreach_");
+        reading->lists_ns += takes_list && !rows->facts->links.count ? end_ns - start_ns : 0;
         reading->update_covered_ns = end_ns;
         follow_zeros(rows, reading, row, name_words);
     }

@@ -290,24 +290,38 @@ static bool is_search(struct ap_habit_rows *rows, size_t at, struct searched *re
     return ret_table->rows >= LEAST_TABLE_ROWS && elements_of(table) >= LEAST_ELEMENTS;
 }
 
+/* Computes with all of the table, each element alone, or with its norms? */
+static bool prepares(struct ap_habit_rows *rows, size_t at, const struct searched *table)
+{
+    struct ap_tensor_list list;
+    return (ap_item_words(rows, &rows->items[at]) & (AP_BIT(BY_ELEMENT) | AP_BIT(NORM))) &&
+           ap_habit_read_tensors(rows, at, &list) &&
+           elements_of(&list.tensors[0]) == (double)table->rows * (double)table->width;
+}
+
 /* Where nothing is trained, a table of which no other operator since the last search has made a row is the same one: what is
- * computed of it alone right before it is searched (norms, casts, scales) was there. @looks: how many operators may be
- * looked at yet; the same search comes again within a step, so few are needed. */
+ * computed of it alone before it is searched (norms, casts, scales) was there. What is looked for may be made in between.
+ * @looks: how many operators may be looked at yet; the same search comes again within a step, so few are needed. */
 static enum ap_status look_at_search(struct ap_habit_rows *rows, size_t at, size_t *looks, struct ap_error *reterr)
 {
     struct searched table;
-    size_t first = at;
     bool computes = false;
     if (rows->node_sequences.count || rows->has_optimizer || !is_search(rows, at, &table))
         return AP_OK;
-    while (first && at - first < MOST_BEFORE && ap_habit_is_of_step(rows, at, first - 1) &&
+    size_t last = at;
+    for (; last && *looks && at - last < MOST_OF_STEP && ap_habit_is_of_step(rows, at, last - 1) &&
+           !prepares(rows, last - 1, &table) && !ap_habit_is_same(rows, at, last - 1);
+         --*looks)
+        last--;
+    size_t first = last;
+    while (first && last - first < MOST_BEFORE && ap_habit_is_of_step(rows, at, first - 1) &&
            has_rows_of(rows, first - 1, &table)) {
         first--;
-        computes |= (ap_item_words(rows, &rows->items[first]) & (AP_BIT(BY_ELEMENT) | AP_BIT(NORM))) != 0;
+        computes |= prepares(rows, first, &table);
     }
     for (size_t back = first; computes && back-- > 0 && at - back < MOST_OF_STEP && *looks; --*looks) {
         if (ap_habit_is_same(rows, at, back))
-            return ap_habit_add_stretch(rows, AP_HABIT_weight_made, first, at - 1, 0, reterr);
+            return ap_habit_add_stretch(rows, AP_HABIT_weight_made, first, last - 1, 0, reterr);
         if (may_make_rows(rows, back, &table))
             break;
     }

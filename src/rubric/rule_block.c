@@ -164,12 +164,12 @@ static enum ap_status add_rank(struct block *block, struct ap_text path)
         return ap_fail_unknown_figure(block->reterr, block->place, path);
     if (figure->unit != AP_UNIT_time && figure->unit != AP_UNIT_bytes)
         return ap_fail_in_rubric(block->reterr, block->place,
-                                 "%s is a %s: findings are ranked by a time or a size that they could save", figure->path,
-                                 ap_unit_name(figure->unit));
+                                 "%s is a %s: findings are ranked by a time or a size that they could save",
+                                 ap_figure_text(figure->path), ap_unit_name(figure->unit));
     if (rule->rank_by_count && rule->rank_by[0]->unit != figure->unit)
         return ap_fail_in_rubric(block->reterr, block->place, "%s is a %s and %s is a %s: they cannot be compared",
-                                 rule->rank_by[0]->path, ap_unit_name(rule->rank_by[0]->unit), figure->path,
-                                 ap_unit_name(figure->unit));
+                                 ap_figure_text(rule->rank_by[0]->path), ap_unit_name(rule->rank_by[0]->unit),
+                                 ap_figure_text(figure->path), ap_unit_name(figure->unit));
     if (rule->rank_by_count == AP_RULE_MAX_RANKS)
         return ap_fail_in_rubric(block->reterr, block->place, "more than %d figures", AP_RULE_MAX_RANKS);
     rule->rank_by[rule->rank_by_count++] = figure;

@@ -45,7 +45,7 @@ static void put_edge(struct ap_model *model, const struct ap_comparison *compari
         if (holding == (comparison->test == AP_TEST_is_known))
             put_figure(model, comparison->figure, 0);
         else
-            put_null(model, comparison->figure->path);
+            put_null(model, ap_figure_text(comparison->figure->path));
         break;
     default: ok(false, "rules have no other tests"); break;
     }
@@ -127,7 +127,7 @@ static void a_rule_fires_beyond_its_thresholds_and_not_beside_them(const struct 
 /* Rules about a run of many ranks and about a hang are asked nothing in a report about something else. */
 static bool is_apart(const struct ap_rule *rule)
 {
-    const char *path = rule->when.comparison_count ? rule->when.comparisons[0].figure->path : "";
+    const char *path = rule->when.comparison_count ? ap_figure_text(rule->when.comparisons[0].figure->path) : "";
     return ap_rule_is_about_comparison(rule) || ap_rule_is_of_profile(rule) || strncmp(path, "cluster.", 8) == 0 ||
            strncmp(path, "hang.", 5) == 0;
 }
@@ -148,10 +148,10 @@ static void a_rule_without_its_inputs_asks_for_them(const struct ap_rule *rule)
 static bool names_a_figure(struct ap_text text)
 {
     for (size_t i = 0; i < ap_figure_count; i++) {
-        size_t bytes = strlen(ap_figures[i].path);
+        size_t bytes = strlen(ap_figure_text(ap_figures[i].path));
         for (size_t at = 0; ap_figures[i].words && at + bytes + 2 <= text.bytes; at++)
             if (text.data[at] == '`' && text.data[at + bytes + 1] == '`' &&
-                memcmp(text.data + at + 1, ap_figures[i].path, bytes) == 0)
+                memcmp(text.data + at + 1, ap_figure_text(ap_figures[i].path), bytes) == 0)
                 return true;
     }
     return false;
@@ -478,7 +478,7 @@ static bool ends_with(const char *text, const char *end)
 static void units_of_figures_stand_in_their_names(void)
 {
     for (size_t i = 0; i < ap_figure_count; i++) {
-        const char *path = ap_figures[i].path;
+        const char *path = ap_figure_text(ap_figures[i].path);
         if (!ap_figures[i].words)
             continue;
         /* a distribution of times carries the unit itself: queue_delay_us.p50 */
@@ -497,7 +497,8 @@ static void every_figure_has_an_artifact_to_ask_for(void)
     for (size_t i = 0; i < ap_figure_count; i++) {
         size_t artifact;
         if (ap_figures[i].words)
-            ok(ap_artifact_behind(&model.root, ap_figures[i].path, &artifact), ap_figures[i].path);
+            ok(ap_artifact_behind(&model.root, ap_figure_text(ap_figures[i].path), &artifact),
+               ap_figure_text(ap_figures[i].path));
     }
     ap_model_release(&model);
 }

@@ -479,10 +479,24 @@ def c_text(words):
     return json.dumps(words, ensure_ascii=False) if words is not None else "NULL"
 
 
-def figure_c(figure):
+def texts_of(figure):
+    return figure.path, figure.row.meaning, figure.words, figure.row.trait("title")
+
+
+def places_of(figures):
+    """Where each text begins when all of them stand one behind the other; the first one is of those that are not there."""
+    places, end = {}, 1
+    for text in (text for figure in figures for text in texts_of(figure) if text is not None):
+        if text not in places:
+            places[text] = end
+            end += len(text.encode()) + 1
+    return places
+
+
+def figure_c(figure, places):
     row, unit = figure.row, UNITS[figure.row.kind[0].removesuffix(OR_NULL)]
     is_number = row.is_figure and unit != "bool" and not figure.path.startswith("<")
-    texts = ", ".join(map(c_text, (figure.path, row.meaning, figure.words, row.trait("title"))))
+    texts = ", ".join(str(places.get(text, 0)) for text in texts_of(figure))
     flags = ", ".join("true" if flag else "false" for flag in (is_number, figure.is_member))
     better = row.trait("better", ("neither", []))[0]
     return f"    {{ {texts}, AP_UNIT_{unit}, AP_BETTER_{better}, AP_COMPARED_{compared_in(row)}, {flags} }},"
@@ -530,11 +544,13 @@ def figures_c(catalogue):
     figures = all_figures(catalogue)
     compared = sorted((int(figure.row.traits["compared"][1][0]), index) for index, figure in enumerate(figures)
                       if compared_in(figure.row) != "none")
-    keys = keys_c(catalogue)
+    keys, places = keys_c(catalogue), places_of(figures)
     return "\n".join([
         "/* Made by make_catalogue.py. */", '#include "catalogue.h"', "",
         "const struct ap_key_info ap_keys[] = {", *keys, "};", f"const size_t ap_key_count = {len(keys)};",
-        "const struct ap_figure_info ap_figures[] = {", *map(figure_c, figures), "};",
+        # Longer than a literal that every compiler takes.
+        '__extension__ const char ap_figure_texts[] = "\\0"', *(f'    {c_text(text)} "\\0"' for text in places), "    ;",
+        "const struct ap_figure_info ap_figures[] = {", *(figure_c(figure, places) for figure in figures), "};",
         f"const size_t ap_figure_count = {len(figures)};",
         *numbers_c("ap_figure_slot", slots_of(figures)),
         *numbers_c("ap_pattern_figure", [at for at, figure in enumerate(figures) if "*" in figure.path]),

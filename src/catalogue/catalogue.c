@@ -38,11 +38,12 @@ const struct ap_figure_info *ap_catalogue_find(struct ap_text path)
         return NULL;
     for (size_t slot = slot_of(path); ap_figure_slots[slot]; slot = (slot + 1) & (ap_figure_slot_count - 1)) {
         const struct ap_figure_info *figure = &ap_figures[ap_figure_slots[slot] - 1];
-        if (strncmp(path.data, figure->path, path.bytes) == 0 && !figure->path[path.bytes])
+        const char *known = ap_figure_text(figure->path);
+        if (strncmp(path.data, known, path.bytes) == 0 && !known[path.bytes])
             return figure;
     }
     for (size_t i = 0; i < ap_pattern_figure_count; i++)
-        if (ap_catalogue_matches(path, ap_figures[ap_pattern_figures[i]].path))
+        if (ap_catalogue_matches(path, ap_figure_text(ap_figures[ap_pattern_figures[i]].path)))
             return &ap_figures[ap_pattern_figures[i]];
     return NULL;
 }

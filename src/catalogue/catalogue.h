@@ -11,12 +11,13 @@ enum ap_better { AP_BETTER_lower, AP_BETTER_higher, AP_BETTER_neither };
 /** The list of a comparison in which a figure stands. */
 enum ap_compared { AP_COMPARED_none, AP_COMPARED_figures, AP_COMPARED_memory };
 
-/** One row. */
+/** One row. Its texts are told by where they begin in ap_figure_texts: thousands of pointers would have to be set right
+ * whenever the program starts. */
 struct ap_figure_info {
-    const char *path;    /* keys in the JSON report, without places in lists; "*" stands for any key */
-    const char *meaning; /* sentences */
-    const char *words;   /* in which rules speak of it; NULL: they may not name it */
-    const char *title;   /* for tables; NULL: none is told */
+    uint32_t path;    /* keys in the JSON report, without places in lists; "*" stands for any key */
+    uint32_t meaning; /* sentences */
+    uint32_t words;   /* in which rules speak of it; 0: they may not name it */
+    uint32_t title;   /* for tables; 0: none is told */
     enum ap_unit unit;
     enum ap_better better;
     enum ap_compared compared;
@@ -33,6 +34,7 @@ struct ap_key_info {
 
 extern const struct ap_key_info ap_keys[]; /* those of numbers, in order of memcmp */
 extern const size_t ap_key_count;
+extern const char ap_figure_texts[];
 extern const struct ap_figure_info ap_figures[]; /* in order of memcmp of the paths */
 extern const size_t ap_figure_count;
 /** Where a path stands: its figure plus 1, from the slot of its hash on; 0 = none. */
@@ -43,6 +45,11 @@ extern const size_t ap_pattern_figure_count;
 /** Those that comparisons look at, in the order in which they tell them. */
 extern const struct ap_figure_info *const ap_compared_figures[];
 extern const size_t ap_compared_figure_count;
+
+static inline const char *ap_figure_text(uint32_t text)
+{
+    return ap_figure_texts + text;
+}
 
 /** Key by key; a "*" of the pattern is any key. */
 bool ap_catalogue_matches(struct ap_text path, const char *pattern);

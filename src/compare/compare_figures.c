@@ -66,13 +66,13 @@ static bool is_float(const struct ap_value *value)
 static void add_figure(struct ap_comparing *comparing, struct ap_value *list, const struct ap_figure_info *figure)
 {
     struct ap_model *model = comparing->model;
-    const struct ap_value *before = ap_figure_fold(comparing->before, ap_text_of(figure->path));
-    const struct ap_value *after = ap_figure_fold(comparing->after, ap_text_of(figure->path));
+    const struct ap_value *before = ap_figure_fold(comparing->before, ap_text_of(ap_figure_text(figure->path)));
+    const struct ap_value *after = ap_figure_fold(comparing->after, ap_text_of(ap_figure_text(figure->path)));
     if ((!before && !after) || (before && after && number_of(before) == 0 && number_of(after) == 0))
         return;
     struct ap_value *row = ap_add_object(model, list, NULL);
-    ap_add_string(model, row, "metric", figure->path);
-    ap_add_string(model, row, "title", figure->title);
+    ap_add_string(model, row, "metric", ap_figure_text(figure->path));
+    ap_add_string(model, row, "title", ap_figure_text(figure->title));
     if (!before || !after) {
         ap_add_figure(model, row, "before", before);
         ap_add_figure(model, row, "after", after);

@@ -27,7 +27,7 @@ static void offer_figures(struct ap_text wanted, struct ap_near_names *near)
 {
     for (size_t i = 0; i < ap_figure_count; i++)
         if (ap_figures[i].is_number && !ap_figures[i].is_member)
-            ap_near_names_offer(near, wanted, ap_text_of(ap_figures[i].path));
+            ap_near_names_offer(near, wanted, ap_text_of(ap_figure_text(ap_figures[i].path)));
 }
 
 static enum ap_status parse_figure(struct ap_condition *condition, struct ap_error *reterr)

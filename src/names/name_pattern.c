@@ -16,11 +16,19 @@ static uint64_t pairs_of(struct ap_text text)
 {
     uint64_t pairs = 0;
     for (size_t i = 1; i < text.bytes; i++) {
-        if (text.data[i - 1] == '*' || text.data[i] == '*')
-            continue; /* in a pattern: anything may stand there; a name does without one pair, and one is never asked for */
         unsigned pair = (unsigned)(uint8_t)text.data[i - 1] * 31 + (uint8_t)text.data[i];
         pairs |= (uint64_t)1 << (pair * 0x9e3779b1u >> 26);
     }
+    return pairs;
+}
+
+/* Anything may stand where a '*' does, so that no pair with it is needed. */
+static uint64_t pairs_of_pieces(struct ap_text rest)
+{
+    uint64_t pairs = 0;
+    struct ap_text piece;
+    while (ap_text_next_part(&rest, '*', &piece))
+        pairs |= pairs_of(piece);
     return pairs;
 }
 
@@ -33,7 +41,7 @@ static enum ap_status add(struct ap_name_patterns *set, struct ap_text text, uin
     *pattern = (struct ap_name_pattern){ .entry = entry, .open_start = open_start, .open_end = open_end };
     pattern->part = (struct ap_text){ text.data + open_start, text.bytes - open_start - open_end };
     pattern->has_gaps = pattern->part.bytes && memchr(pattern->part.data, '*', pattern->part.bytes);
-    pattern->pairs = pairs_of(pattern->part);
+    pattern->pairs = pattern->has_gaps ? pairs_of_pieces(pattern->part) : pairs_of(pattern->part);
     return AP_OK;
 }
 

@@ -62,9 +62,9 @@ static const char *unit_of(const struct ap_figure_info *figure)
 
 static void add_figure(const struct ap_figure_info *figure, struct ap_model *model, struct ap_value *to)
 {
-    ap_add_string(model, to, "name", figure->path);
+    ap_add_string(model, to, "name", ap_figure_text(figure->path));
     ap_add_string(model, to, "unit", unit_of(figure));
-    ap_add_string(model, to, "meaning", figure->meaning);
+    ap_add_string(model, to, "meaning", ap_figure_text(figure->meaning));
 }
 
 enum ap_status ap_list_fill(const struct ap_rubric *rubric, struct ap_model *model, const struct ap_value **ret_rows,
@@ -86,7 +86,7 @@ enum ap_status ap_list_fill(const struct ap_rubric *rubric, struct ap_model *mod
 static const struct ap_figure_info *find_figure(const char *name)
 {
     const struct ap_figure_info *figure = ap_catalogue_find(ap_text_of(name));
-    return figure && is_listed(figure) && strcmp(figure->path, name) == 0 ? figure : NULL;
+    return figure && is_listed(figure) && strcmp(ap_figure_text(figure->path), name) == 0 ? figure : NULL;
 }
 
 static void add_value(struct ap_model *model, struct ap_value *to, const struct ap_value *value)
@@ -105,8 +105,8 @@ static void explain_figure(const struct ap_rubric *rubric, const struct ap_figur
     ap_add_string(model, to, "kind", "metric");
     add_figure(figure, model, to);
     if (root)
-        add_value(model, to, ap_figure_fold(root, ap_text_of(figure->path)));
-    ap_rubric_add_users(rubric, ap_text_of(figure->path), model, ap_add_list(model, to, "used_by_rules"));
+        add_value(model, to, ap_figure_fold(root, ap_text_of(ap_figure_text(figure->path))));
+    ap_rubric_add_users(rubric, ap_text_of(ap_figure_text(figure->path)), model, ap_add_list(model, to, "used_by_rules"));
 }
 
 static enum ap_status fail_unnumbered(const char *id, const struct ap_value *root, struct ap_error *reterr)
@@ -132,7 +132,7 @@ static enum ap_status fail_unknown(const struct ap_rubric *rubric, const char *i
         ap_near_names_offer(&near, wanted, ap_text_member(rule, "id"));
     for (size_t i = 0; i < ap_figure_count; i++)
         if (is_listed(&ap_figures[i]))
-            ap_near_names_offer(&near, wanted, ap_text_of(ap_figures[i].path));
+            ap_near_names_offer(&near, wanted, ap_text_of(ap_figure_text(ap_figures[i].path)));
     ap_near_names_write(&near, told, sizeof(told));
     return ap_advise(reterr, AP_ADVICE_LIST_EVERYTHING,
                      ap_refuse(reterr, AP_SETTING_EXPLAIN, "no rule, finding or figure is called '%.80s'%s", id, told));

@@ -52,7 +52,7 @@ static enum ap_status add_line(const struct fine *fine, const struct ap_rule *ru
         ap_add_string(model, row, "domain", ap_domain_names[fine->domain]);
         ap_add_string(model, row, "title", fine->title);
         ap_add_text(model, row, "text", (struct ap_text){ text.data, text.used });
-        ap_add_string(model, row, "metric", figure->path);
+        ap_add_string(model, row, "metric", ap_figure_text(figure->path));
         ap_add_figure(model, row, "value", ap_figure_value(&model->root, figure));
     }
     ap_text_buffer_release(&text);
@@ -64,7 +64,7 @@ static bool is_in_doubt(const struct ap_rule *rule, const struct ap_value *root)
 {
     bool of_judged = false;
     for (size_t i = 0; i < rule->when.comparison_count; i++) {
-        const char *path = rule->when.comparisons[i].figure->path;
+        const char *path = ap_figure_text(rule->when.comparisons[i].figure->path);
         of_judged |= strncmp(path, "split.judged.", 13) == 0 || strncmp(path, "verdict.", 8) == 0;
     }
     return of_judged && ap_text_is(ap_value_text(ap_value_at(root, "verdict.confidence")), "low");

@@ -23,7 +23,7 @@ struct ap_text ap_rubric_builtin(void);
 AP_MUST_CHECK enum ap_status ap_rubric_parse(struct ap_gate *gate, const char *text, size_t bytes,
                                              const char *name_for_errors, struct ap_rubric **ret_rubric,
                                              struct ap_error *reterr);
-/** The rules of ap_rubric_builtin(): what ap_rubric_parse makes of it, without reading Markdown. */
+/** The rules of ap_rubric_builtin(): what ap_rubric_parse makes of it, without reading it. */
 AP_MUST_CHECK enum ap_status ap_rubric_read_builtin(struct ap_gate *gate, struct ap_rubric **ret_rubric,
                                                     struct ap_error *reterr);
 /** NULL is fine. */

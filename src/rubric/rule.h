@@ -149,17 +149,18 @@ struct ap_cause_list {
 };
 
 struct ap_rule {
-    struct ap_rule *next, *older; /* older: before it, with an id of as many bytes, but for multiples of AP_RULE_LENGTHS */
+    const struct ap_rule *next,
+        *older; /* older: before it, with an id of as many bytes, but for multiples of AP_RULE_LENGTHS */
     int line;
     struct ap_text id, title, source, change;
     struct ap_text texts[AP_TEXT_COUNT_];
     struct ap_expr when;
     uint32_t needs, missing; /* artifacts */
     enum ap_severity severity;
-    struct ap_severity_clause *severity_clauses;
+    const struct ap_severity_clause *severity_clauses;
     size_t severity_clause_count;
     enum ap_confidence confidence;
-    struct ap_confidence_clause *confidence_clauses;
+    const struct ap_confidence_clause *confidence_clauses;
     size_t confidence_clause_count;
     const struct ap_figure_info
         *rank_by[AP_RULE_MAX_RANKS]; /* times or sizes: the smallest one that is known bounds the saving */
@@ -168,12 +169,12 @@ struct ap_rule {
     size_t rests_on_count;
     enum ap_domain domain;
     uint32_t phases; /* that it is about; 0 = no part in particular */
-    struct ap_rule_place *places;
+    const struct ap_rule_place *places;
     size_t place_count;
     struct ap_text due_to; /* lists of causes, which few runs ask for: read where the rule is told */
     const char *bottleneck;
     struct ap_hardware hardware;
-    const struct ap_rule **suppressed_by;
+    const struct ap_rule *const *suppressed_by;
     size_t suppressed_by_count;
     bool suppresses_all; /* the recording is of something else than the run: no advice is taken from it */
 };
@@ -184,9 +185,13 @@ struct ap_rule {
 struct ap_rubric {
     struct ap_arena arena;   /* holds this struct, too */
     struct ap_text document; /* as it was read; in the arena, or compiled in */
-    struct ap_rule *first, *last, *of_length[AP_RULE_LENGTHS];
+    const struct ap_rule *first, *of_length[AP_RULE_LENGTHS];
+    struct ap_rule *last; /* of those that were read */
     size_t rule_count;
 };
+
+/** Of the document that is compiled in, without an arena: written by write_rules at build time. */
+extern const struct ap_rubric ap_rubric_made;
 
 /** rule_reader.c: one without rules. */
 AP_MUST_CHECK enum ap_status ap_rubric_new(struct ap_gate *gate, struct ap_rubric **ret_rubric, struct ap_error *reterr);
@@ -200,9 +205,9 @@ const struct ap_rule *ap_rubric_find(const struct ap_rubric *rubric, struct ap_t
 bool ap_text_is_path(struct ap_text text);
 
 /** rule_block.c: the machine part; fills all of *rule but its texts. @text stays as long as @rubric, since the rule keeps
- * pieces of it; @place is of its first line. @is_checked: what is only read where the rule is told is known to be right. */
+ * pieces of it; @place is of its first line. */
 AP_MUST_CHECK enum ap_status ap_rule_block_parse(struct ap_rubric *rubric, struct ap_text text, struct ap_place place,
-                                                 bool is_checked, struct ap_rule *rule, struct ap_error *reterr);
+                                                 struct ap_rule *rule, struct ap_error *reterr);
 
 /* ---- rule_topic.c: domains and phases ---- */
 

@@ -20,7 +20,7 @@ enum { PROFILES_FROM = 2 };
 /* Which the rule is of, by the first figure that it names; -1 = none. */
 static int family_of(const struct ap_rule *rule)
 {
-    const char *path = rule->when.comparison_count ? rule->when.comparisons[0].figure->path : "";
+    const char *path = rule->when.comparison_count ? ap_figure_text(rule->when.comparisons[0].figure->path) : "";
     for (size_t i = 0; i < AP_COUNT_OF(families); i++) {
         size_t bytes = strlen(families[i]);
         if (strncmp(path, families[i], bytes) == 0 && path[bytes] == '.')
@@ -90,12 +90,13 @@ static bool is_about_time(const struct ap_fired *cause)
 static struct ap_stretches *time_of(const struct ap_judge *judge, const struct ap_fired *fired)
 {
     if (!fired->rule->rank_by_count) {
-        const char *path = fired->rule->when.comparison_count ? fired->rule->when.comparisons[0].figure->path : "";
+        const char *path =
+            fired->rule->when.comparison_count ? ap_figure_text(fired->rule->when.comparisons[0].figure->path) : "";
         struct ap_stretches *time = ap_model_time_of(judge->model, path);
         return time && time->count ? time : NULL;
     }
     for (size_t i = 0; i < fired->rule->rank_by_count; i++) {
-        struct ap_stretches *time = ap_model_time_of(judge->model, fired->rule->rank_by[i]->path);
+        struct ap_stretches *time = ap_model_time_of(judge->model, ap_figure_text(fired->rule->rank_by[i]->path));
         if (time && time->count)
             return time;
     }
@@ -181,7 +182,7 @@ static int by_rank(const void *left, const void *right)
 
 static bool ranks_by(const struct ap_rule *rule, const char *path)
 {
-    return rule->rank_by_count && strncmp(rule->rank_by[0]->path, path, strlen(path)) == 0;
+    return rule->rank_by_count && strncmp(ap_figure_text(rule->rank_by[0]->path), path, strlen(path)) == 0;
 }
 
 /* That the host is waited for is the sum of all that it does, time outside of operators that of all that Python does there.

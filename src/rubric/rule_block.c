@@ -6,11 +6,19 @@
 
 #include "poison.h"
 
+/* Where the lists of a rule lie until it is known how long they are. */
+struct room {
+    struct ap_severity_clause severity_clauses[AP_RULE_MAX_CLAUSES];
+    struct ap_confidence_clause confidence_clauses[AP_RULE_MAX_CLAUSES];
+    struct ap_rule_place places[AP_RULE_MAX_PLACES];
+    const struct ap_rule *suppressed_by[AP_RULE_MAX_SUPPRESSORS];
+};
+
 struct block {
     struct ap_rubric *rubric;
     struct ap_rule *rule;
+    struct room *room;
     struct ap_place place; /* of the value that is being read */
-    bool is_checked;
     struct ap_error *reterr;
 };
 
@@ -87,7 +95,7 @@ static enum ap_status parse_severity_clause(struct block *block, struct ap_text 
     struct ap_rule *rule = block->rule;
     if (rule->severity_clause_count == AP_RULE_MAX_CLAUSES)
         return too_many_clauses(block);
-    struct ap_severity_clause *clause = &rule->severity_clauses[rule->severity_clause_count];
+    struct ap_severity_clause *clause = &block->room->severity_clauses[rule->severity_clause_count];
     AP_TRY(parse_severity_level(block, next_word(&part), &clause->severity));
     struct ap_text word = next_word(&part);
     if (!ap_text_is(word, "when"))
@@ -134,7 +142,7 @@ static enum ap_status parse_confidence_clause(struct block *block, struct ap_tex
         return ap_fail_in_rubric(block->reterr, block->place,
                                  "met \"%.*s\" where \"with ARTIFACT\" or \"without ARTIFACT\" was expected", SHOWN(word));
     AP_TRY(parse_artifact(block, part, &clause.artifact));
-    rule->confidence_clauses[rule->confidence_clause_count++] = clause;
+    block->room->confidence_clauses[rule->confidence_clause_count++] = clause;
     return AP_OK;
 }
 
@@ -156,12 +164,12 @@ static enum ap_status add_rank(struct block *block, struct ap_text path)
         return ap_fail_unknown_figure(block->reterr, block->place, path);
     if (figure->unit != AP_UNIT_time && figure->unit != AP_UNIT_bytes)
         return ap_fail_in_rubric(block->reterr, block->place,
-                                 "%s is a %s: findings are ranked by a time or a size that they could save", figure->path,
-                                 ap_unit_name(figure->unit));
+                                 "%s is a %s: findings are ranked by a time or a size that they could save",
+                                 ap_figure_text(figure->path), ap_unit_name(figure->unit));
     if (rule->rank_by_count && rule->rank_by[0]->unit != figure->unit)
         return ap_fail_in_rubric(block->reterr, block->place, "%s is a %s and %s is a %s: they cannot be compared",
-                                 rule->rank_by[0]->path, ap_unit_name(rule->rank_by[0]->unit), figure->path,
-                                 ap_unit_name(figure->unit));
+                                 ap_figure_text(rule->rank_by[0]->path), ap_unit_name(rule->rank_by[0]->unit),
+                                 ap_figure_text(figure->path), ap_unit_name(figure->unit));
     if (rule->rank_by_count == AP_RULE_MAX_RANKS)
         return ap_fail_in_rubric(block->reterr, block->place, "more than %d figures", AP_RULE_MAX_RANKS);
     rule->rank_by[rule->rank_by_count++] = figure;
@@ -189,7 +197,7 @@ static enum ap_status parse_suppressed_by(struct block *block, struct ap_text va
                                      SHOWN(id));
         if (rule->suppressed_by_count == AP_RULE_MAX_SUPPRESSORS)
             return ap_fail_in_rubric(block->reterr, block->place, "more than %d rules", AP_RULE_MAX_SUPPRESSORS);
-        rule->suppressed_by[rule->suppressed_by_count++] = other;
+        block->room->suppressed_by[rule->suppressed_by_count++] = other;
     }
     return AP_OK;
 }
@@ -280,7 +288,7 @@ static enum ap_status parse_places(struct block *block, struct ap_text value)
                                      SHOWN(part));
         if (rule->place_count == AP_RULE_MAX_PLACES)
             return ap_fail_in_rubric(block->reterr, block->place, "more than %d paths", AP_RULE_MAX_PLACES);
-        rule->places[rule->place_count++] = place;
+        block->room->places[rule->place_count++] = place;
     }
     return AP_OK;
 }
@@ -303,8 +311,7 @@ static enum ap_status parse_rests_on(struct block *block, struct ap_text value)
 static enum ap_status parse_due_to(struct block *block, struct ap_text value)
 {
     AP_TRY(keep_line(block, value, &block->rule->due_to));
-    return block->is_checked ? AP_OK
-                             : ap_cause_lists_check(block->rule->due_to, block->place, &block->rubric->arena, block->reterr);
+    return ap_cause_lists_check(block->rule->due_to, block->place, &block->rubric->arena, block->reterr);
 }
 
 static enum ap_status parse_bottleneck(struct block *block, struct ap_text value)
@@ -422,14 +429,6 @@ static size_t entry_bytes(struct ap_text text, int *ret_lines)
     return at;
 }
 
-/* Where the lists of a rule lie until it is known how long they are. */
-struct room {
-    struct ap_severity_clause severity_clauses[AP_RULE_MAX_CLAUSES];
-    struct ap_confidence_clause confidence_clauses[AP_RULE_MAX_CLAUSES];
-    struct ap_rule_place places[AP_RULE_MAX_PLACES];
-    const struct ap_rule *suppressed_by[AP_RULE_MAX_SUPPRESSORS];
-};
-
 static void *keep_list(struct ap_arena *arena, const void *list, size_t bytes)
 {
     void *kept = ap_arena_alloc(arena, bytes);
@@ -455,12 +454,12 @@ static bool never_above_info(const struct ap_rule *rule)
     return rule->severity == AP_SEVERITY_info;
 }
 
-enum ap_status ap_rule_block_parse(struct ap_rubric *rubric, struct ap_text text, struct ap_place place, bool is_checked,
+enum ap_status ap_rule_block_parse(struct ap_rubric *rubric, struct ap_text text, struct ap_place place,
                                    struct ap_rule *rule, struct ap_error *reterr)
 {
     static const int required[] = { KEY_when, KEY_severity, KEY_confidence, KEY_source, KEY_bottleneck, KEY_hardware };
-    struct block block = { .rubric = rubric, .rule = rule, .place = place, .is_checked = is_checked, .reterr = reterr };
     struct room room;
+    struct block block = { .rubric = rubric, .rule = rule, .room = &room, .place = place, .reterr = reterr };
     unsigned seen = 0;
     rule->severity_clauses = room.severity_clauses;
     rule->confidence_clauses = room.confidence_clauses;
@@ -482,5 +481,5 @@ enum ap_status ap_rule_block_parse(struct ap_rubric *rubric, struct ap_text text
     if (!(seen & 1u << KEY_domain))
         rule->domain = ap_rule_default_domain(rule);
     AP_TRY(keep_lists(&rubric->arena, rule, reterr));
-    return is_checked ? AP_OK : ap_rule_text_check(rule, rule->source, place, reterr);
+    return ap_rule_text_check(rule, rule->source, place, reterr);
 }

@@ -93,16 +93,16 @@ static void add_input(const struct ap_comparison *comparison, const struct ap_va
 {
     struct ap_value limit, *to = ap_add_object(model, list, NULL);
     bool known = (!comparison->other || root) && ap_comparison_limit(comparison, root, &limit);
-    ap_add_string(model, to, "metric", comparison->figure->path);
+    ap_add_string(model, to, "metric", ap_figure_text(comparison->figure->path));
     ap_add_string(model, to, "unit", ap_unit_name(comparison->figure->unit));
     ap_add_string(model, to, "test", ap_test_name(comparison->test));
     ap_add_figure(model, to, "threshold", known ? &limit : NULL);
     ap_add_known_string(model, to, "threshold_times", comparison->other != NULL,
-                        comparison->other ? comparison->other->path : "");
+                        comparison->other ? ap_figure_text(comparison->other->path) : "");
     ap_add_quotient(model, to, "threshold_factor", comparison->limit, comparison->other ? 1 : 0);
     if (root)
         ap_add_figure(model, to, "value", ap_figure_value(root, comparison->figure));
-    ap_add_string(model, to, "meaning", comparison->figure->words);
+    ap_add_string(model, to, "meaning", ap_figure_text(comparison->figure->words));
 }
 
 static void add_artifacts(uint32_t artifacts, const char *key, struct ap_model *model, struct ap_value *to)
@@ -163,7 +163,7 @@ enum ap_status ap_rubric_explain(const struct ap_rubric *rubric, struct ap_text 
     add_artifacts(rule->missing, "surer_with", model, to);
     struct ap_value *ranks = ap_add_list(model, to, "gain_bounded_by");
     for (size_t i = 0; i < rule->rank_by_count; i++)
-        ap_add_string(model, ranks, NULL, rule->rank_by[i]->path);
+        ap_add_string(model, ranks, NULL, ap_figure_text(rule->rank_by[i]->path));
     struct ap_value *suppressors = ap_add_list(model, to, "explained_away_by");
     for (size_t i = 0; i < rule->suppressed_by_count; i++)
         ap_add_text(model, suppressors, NULL, rule->suppressed_by[i]->id);
@@ -180,8 +180,8 @@ void ap_rubric_add_users(const struct ap_rubric *rubric, struct ap_text figure, 
     for (const struct ap_rule *rule = rubric->first; rule; rule = rule->next)
         for (size_t i = 0; i < rule->when.comparison_count; i++) {
             const struct ap_comparison *comparison = &rule->when.comparisons[i];
-            if (!ap_text_is(figure, comparison->figure->path) &&
-                !(comparison->other && ap_text_is(figure, comparison->other->path)))
+            if (!ap_text_is(figure, ap_figure_text(comparison->figure->path)) &&
+                !(comparison->other && ap_text_is(figure, ap_figure_text(comparison->other->path))))
                 continue;
             ap_add_text(model, list, NULL, rule->id);
             break;

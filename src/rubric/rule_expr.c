@@ -28,7 +28,7 @@ static bool find_figure(struct ap_text path, struct ap_expr_name *ret_name)
 {
     const struct ap_figure_info *figure = ap_figure_find(path);
     if (figure)
-        *ret_name = (struct ap_expr_name){ ap_text_of(figure->path), figure->unit, figure };
+        *ret_name = (struct ap_expr_name){ ap_text_of(ap_figure_text(figure->path)), figure->unit, figure };
     return figure;
 }
 
@@ -36,7 +36,7 @@ static void offer_figures(struct ap_text wanted, struct ap_near_names *near)
 {
     for (size_t i = 0; i < ap_figure_count; i++)
         if (ap_figures[i].words)
-            ap_near_names_offer(near, wanted, ap_text_of(ap_figures[i].path));
+            ap_near_names_offer(near, wanted, ap_text_of(ap_figure_text(ap_figures[i].path)));
 }
 
 static bool find_key(struct ap_text path, struct ap_expr_name *ret_name)
@@ -112,8 +112,8 @@ static enum ap_value_type type_of_unit(enum ap_unit unit)
 /* The value with which this figure can be told; integers are rounded up. */
 static struct ap_value value_of_unit(const struct ap_figure_info *figure, double number)
 {
-    const char *last = strrchr(figure->path, '.');
-    struct ap_value value = { .type = type_of_unit(figure->unit), .key = ap_text_of(last ? last + 1 : figure->path) };
+    const char *path = ap_figure_text(figure->path), *last = strrchr(path, '.');
+    struct ap_value value = { .type = type_of_unit(figure->unit), .key = ap_text_of(last ? last + 1 : path) };
     if (figure->unit == AP_UNIT_count && number != (double)(int64_t)number)
         value.type = AP_VALUE_NUMBER; /* more than 1.5 of something */
     if (value.type == AP_VALUE_RATIO || value.type == AP_VALUE_NUMBER)

@@ -11,7 +11,7 @@ const struct ap_figure_info *ap_figure_find(struct ap_text path)
 
 const struct ap_value *ap_figure_value(const struct ap_value *root, const struct ap_figure_info *figure)
 {
-    const struct ap_value *value = ap_value_at(root, figure->path);
+    const struct ap_value *value = ap_value_at(root, ap_figure_text(figure->path));
     double number;
     return ap_value_number(value, &number) ? value : NULL;
 }

@@ -111,10 +111,10 @@ static void add_from(struct places *places, const struct ap_value *value, const 
 /* The object that holds the figure, and what stands beside the figure in it. */
 static void add_beside(struct places *places, const struct ap_figure_info *figure, const struct ap_value **last)
 {
-    const char *end = strrchr(figure->path, '.');
+    const char *start = ap_figure_text(figure->path), *end = strrchr(start, '.');
     if (!end)
         return;
-    struct ap_text path = { figure->path, (size_t)(end - figure->path) };
+    struct ap_text path = { start, (size_t)(end - start) };
     const struct ap_value *object = ap_value_below(&places->model->root, path);
     if (!object || object->type != AP_VALUE_OBJECT || object == *last)
         return;

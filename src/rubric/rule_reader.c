@@ -202,7 +202,7 @@ static enum ap_status read_rule(struct reader *reader, cmark_node *heading)
     struct ap_text machine_part = ap_arena_text(&rubric->arena, ap_text_of(literal ? literal : ""));
     if (!machine_part.data)
         return ap_fail_memory(rubric->arena.gate, reader->reterr);
-    AP_TRY(ap_rule_block_parse(rubric, machine_part, place, false, rule, reader->reterr));
+    AP_TRY(ap_rule_block_parse(rubric, machine_part, place, rule, reader->reterr));
     AP_TRY(read_texts(reader, block, rule));
     ap_rubric_append(rubric, rule);
     return AP_OK;

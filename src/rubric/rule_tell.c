@@ -31,13 +31,14 @@ static void add_requests(struct ap_judge *judge, struct ap_value *list, uint32_t
 static void add_unknown_figure(struct ap_judge *judge, struct ap_value *list, const struct ap_figure_info *figure)
 {
     char text[400];
-    struct ap_text part = { figure->path, strcspn(figure->path, ".") };
+    const char *path = ap_figure_text(figure->path);
+    struct ap_text part = { path, strcspn(path, ".") };
     const struct ap_value *found = ap_value_member_of(judge->root, part), *said = ap_value_first(list);
     if (!found || found->type == AP_VALUE_NULL)
         (void)snprintf(text, sizeof(text), "`%.*s`, of which this input has nothing", (int)part.bytes, part.data);
     else
-        (void)snprintf(text, sizeof(text), "a value of `%s` (%s), which this input does not give", figure->path,
-                       figure->words);
+        (void)snprintf(text, sizeof(text), "a value of `%s` (%s), which this input does not give", path,
+                       ap_figure_text(figure->words));
     while (said && !ap_text_is(ap_value_text(said), text))
         said = said->next;
     if (!said)
@@ -50,7 +51,7 @@ static void note_unknown(struct ap_judge *judge, const struct ap_figure_info *fi
     size_t artifact;
     if (!figure || ap_figure_value(judge->root, figure))
         return;
-    if (ap_artifact_behind(judge->root, figure->path, &artifact))
+    if (ap_artifact_behind(judge->root, ap_figure_text(figure->path), &artifact))
         *artifacts |= UINT32_C(1) << artifact;
     else
         add_unknown_figure(judge, list, figure);
@@ -128,7 +129,7 @@ static void add_evidence(struct ap_judge *judge, struct ap_value *finding, const
             continue;
         bool has_limit = ap_comparison_limit(comparison, judge->root, &limit);
         struct ap_value *row = ap_add_object(judge->model, list, NULL);
-        ap_add_string(judge->model, row, "metric", comparison->figure->path);
+        ap_add_string(judge->model, row, "metric", ap_figure_text(comparison->figure->path));
         ap_add_string(judge->model, row, "op", ap_test_name(comparison->test));
         ap_add_figure(judge->model, row, "value", ap_figure_value(judge->root, comparison->figure));
         ap_add_figure(judge->model, row, "threshold", has_limit ? &limit : NULL);

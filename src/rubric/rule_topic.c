@@ -92,14 +92,14 @@ const char *ap_bottleneck_names(void)
 bool ap_rule_is_about_comparison(const struct ap_rule *rule)
 {
     for (size_t i = 0; i < rule->when.comparison_count; i++)
-        if (strncmp(rule->when.comparisons[i].figure->path, "comparison.", sizeof("comparison.") - 1) == 0)
+        if (strncmp(ap_figure_text(rule->when.comparisons[i].figure->path), "comparison.", sizeof("comparison.") - 1) == 0)
             return true;
     return false;
 }
 
 enum ap_domain ap_rule_default_domain(const struct ap_rule *rule)
 {
-    const char *path = rule->when.comparison_count ? rule->when.comparisons[0].figure->path : "";
+    const char *path = rule->when.comparison_count ? ap_figure_text(rule->when.comparisons[0].figure->path) : "";
     if (strncmp(path, "memory.", 7) == 0)
         return AP_DOMAIN_memory;
     return strncmp(path, "gpu.", 4) == 0 ? AP_DOMAIN_gpu : AP_DOMAIN_cpu;

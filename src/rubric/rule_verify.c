@@ -75,19 +75,19 @@ static void format_aim(const struct ap_rule *rule, const struct ap_value *root, 
     char value[AP_VALUE_TEXT_BYTES], wanted[AP_VALUE_TEXT_BYTES + 24];
     const struct ap_figure_info *figure = figure_to_look_at(rule);
     const struct ap_comparison *comparison = comparison_of(rule, figure);
-    (void)ap_format_value(ap_value_at(root, figure->path), value, sizeof(value));
+    (void)ap_format_value(ap_value_at(root, ap_figure_text(figure->path)), value, sizeof(value));
     if (!comparison) {
-        (void)snprintf(to, capacity, "compare %s, %s here", figure->path, value);
+        (void)snprintf(to, capacity, "compare %s, %s here", ap_figure_text(figure->path), value);
         return;
     }
     format_wanted(comparison, root, wanted, sizeof(wanted));
-    (void)snprintf(to, capacity, "%s is %s here and %s", figure->path, value, wanted);
+    (void)snprintf(to, capacity, "%s is %s here and %s", ap_figure_text(figure->path), value, wanted);
 }
 
 static bool names_part(const struct ap_rule *rule, bool memory)
 {
     for (size_t i = 0; i < rule->when.comparison_count; i++)
-        if ((strncmp(rule->when.comparisons[i].figure->path, "memory.", 7) == 0) == memory)
+        if ((strncmp(ap_figure_text(rule->when.comparisons[i].figure->path), "memory.", 7) == 0) == memory)
             return true;
     return false;
 }
@@ -97,7 +97,7 @@ void ap_rule_add_command(const struct ap_rule *rule, const struct ap_judge_optio
 {
     char aim[400];
     bool of_profile = ap_rule_is_of_profile(rule);
-    const char *path = rule->when.comparisons[0].figure->path;
+    const char *path = ap_figure_text(rule->when.comparisons[0].figure->path);
     bool of_run = strncmp(path, "cluster.", 8) == 0 || strncmp(path, "hang.", 5) == 0;
     format_aim(rule, &model->root, aim, sizeof(aim));
     const char *parts[] = {

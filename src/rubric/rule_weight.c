@@ -34,7 +34,7 @@ static const char *const whole_paths[] = {
 bool ap_rule_is_about_the_trace(const struct ap_rule *rule)
 {
     for (size_t i = 0; i < rule->when.comparison_count; i++)
-        if (strncmp(rule->when.comparisons[i].figure->path, "memory.", 7) != 0)
+        if (strncmp(ap_figure_text(rule->when.comparisons[i].figure->path), "memory.", 7) != 0)
             return true;
     return false;
 }
@@ -63,7 +63,7 @@ static bool rests_on_idle_time(const struct ap_rule *rule)
 {
     for (size_t i = 0; i < rule->when.comparison_count; i++) {
         const struct ap_comparison *comparison = &rule->when.comparisons[i];
-        const char *path = comparison->figure->path;
+        const char *path = ap_figure_text(comparison->figure->path);
         bool few = comparison->test == AP_TEST_less || comparison->test == AP_TEST_less_equal;
         if ((strstr(path, "idle") && strncmp(path, "cpu.", 4) != 0) || strncmp(path, "verdict.host.", 13) == 0 ||
             strncmp(path, "verdict.parts.", 14) == 0 || (few && strcmp(path, "gpu.utilization_ratio") == 0))
@@ -213,7 +213,7 @@ static void set_weight(struct ap_fired *fired)
 /* Figures of the part that the verdict goes by are told as shares of that part, so that the two say the same. */
 const char *ap_fired_told_whole(const struct ap_judge *judge, const struct ap_fired *fired)
 {
-    const char *path = fired->rule->rank_by_count ? fired->rule->rank_by[0]->path : "";
+    const char *path = fired->rule->rank_by_count ? ap_figure_text(fired->rule->rank_by[0]->path) : "";
     bool is_judged = strncmp(path, "verdict.", 8) == 0 || strncmp(path, "split.judged.", 13) == 0;
     int64_t judged_ns = ap_value_integer(ap_value_at(judge->root, whole_paths[WHOLE_JUDGED]), 0);
     return is_judged && judged_ns > 0 && judged_ns >= fired->told ? whole_paths[WHOLE_JUDGED] : whole_of(judge, fired->rule);

@@ -29,14 +29,14 @@ static void put_figure(struct ap_model *model, const uint8_t bytes[8])
     const struct ap_figure_info *figure = &ap_figures[at];
     int64_t size = read_integer(bytes + 4) << (bytes[3] & 31);
     switch (bytes[2] % 8) {
-    case 0: put_null(model, figure->path); break;
-    case 1: put_bool(model, figure->path, size & 1); break;
-    case 2: put_count(model, figure->path, -size); break;
-    case 3: put_bytes(model, figure->path, size); break;
-    case 4: put_time(model, figure->path, size); break;
-    case 5: put_ratio(model, figure->path, (double)size / 1e9); break;
-    case 6: put_number(model, figure->path, (double)size / (double)(bytes[3] - 100)); break;
-    default: put_count(model, figure->path, size); break;
+    case 0: put_null(model, ap_figure_text(figure->path)); break;
+    case 1: put_bool(model, ap_figure_text(figure->path), size & 1); break;
+    case 2: put_count(model, ap_figure_text(figure->path), -size); break;
+    case 3: put_bytes(model, ap_figure_text(figure->path), size); break;
+    case 4: put_time(model, ap_figure_text(figure->path), size); break;
+    case 5: put_ratio(model, ap_figure_text(figure->path), (double)size / 1e9); break;
+    case 6: put_number(model, ap_figure_text(figure->path), (double)size / (double)(bytes[3] - 100)); break;
+    default: put_count(model, ap_figure_text(figure->path), size); break;
     }
 }
 

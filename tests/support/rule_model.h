@@ -19,9 +19,9 @@ TREE_UNUSED static void put_figure(struct ap_model *model, const struct ap_figur
                                                 AP_VALUE_RATIO, AP_VALUE_NUMBER, AP_VALUE_BOOL };
     enum ap_value_type type = types[figure->unit];
     if (type == AP_VALUE_RATIO || type == AP_VALUE_NUMBER)
-        put_double(model, figure->path, type, number);
+        put_double(model, ap_figure_text(figure->path), type, number);
     else
-        put_integer(model, figure->path, type, (int64_t)number);
+        put_integer(model, ap_figure_text(figure->path), type, (int64_t)number);
 }
 
 /** A recording in which every artifact that a report can show is there. */

@@ -7,9 +7,10 @@
 static void rows_are_found_by_their_path(void)
 {
     const struct ap_figure_info *figure = ap_catalogue_find(AP_TEXT("gpu.utilization_ratio"));
-    ok(figure && strcmp(figure->path, "gpu.utilization_ratio") == 0, "a figure");
+    ok(figure && strcmp(ap_figure_text(figure->path), "gpu.utilization_ratio") == 0, "a figure");
     ok(figure && figure->unit == AP_UNIT_ratio && figure->better == AP_BETTER_higher &&
-           figure->compared == AP_COMPARED_figures && figure->words && strcmp(figure->title, "GPU utilization") == 0,
+           figure->compared == AP_COMPARED_figures && figure->words &&
+           strcmp(ap_figure_text(figure->title), "GPU utilization") == 0,
        "with its unit, which way is better, and its title");
     ok(ap_catalogue_find(AP_TEXT("memory.replay.devices.peak_reserved_bytes")) != NULL, "in a list");
     ok(ap_catalogue_find(AP_TEXT("cpu.top_ops.self_dur_us")) != NULL, "in a shape");
@@ -23,7 +24,7 @@ static void keys_of_the_input_stand_under_a_pattern(void)
     const struct ap_figure_info *member = ap_catalogue_find(AP_TEXT("cpu.signals.foreach_update.count"));
     ok(member && member->is_member && member->words, "a key that the map always has is a row that rules may name");
     const struct ap_figure_info *any = ap_catalogue_find(AP_TEXT("cpu.signals.anything.count"));
-    ok(any && strcmp(any->path, "cpu.signals.*.count") == 0 && !any->words, "any other is the pattern");
+    ok(any && strcmp(ap_figure_text(any->path), "cpu.signals.*.count") == 0 && !any->words, "any other is the pattern");
     ok(!ap_catalogue_find(AP_TEXT("cpu.signals.count")), "a pattern stands for exactly one key");
     ok(ap_catalogue_matches(AP_TEXT("a.b.c"), "a.*.c") && !ap_catalogue_matches(AP_TEXT("a.b.b.c"), "a.*.c") &&
            !ap_catalogue_matches(AP_TEXT("a..c"), "a.*.c"),
@@ -68,7 +69,8 @@ static void rows_stand_in_order(void)
 {
     size_t wrong = 0;
     for (size_t i = 1; i < ap_figure_count; i++)
-        wrong += ap_text_compare(ap_text_of(ap_figures[i - 1].path), ap_text_of(ap_figures[i].path)) >= 0;
+        wrong += ap_text_compare(ap_text_of(ap_figure_text(ap_figures[i - 1].path)),
+                                 ap_text_of(ap_figure_text(ap_figures[i].path))) >= 0;
     is_u64(wrong, 0, "rows stand in order, each once");
 }
 
@@ -77,7 +79,7 @@ static void each_row_is_found(void)
 {
     size_t wrong = 0;
     for (size_t i = 0; i < ap_figure_count; i++)
-        wrong += ap_catalogue_find(ap_text_of(ap_figures[i].path)) != &ap_figures[i];
+        wrong += ap_catalogue_find(ap_text_of(ap_figure_text(ap_figures[i].path))) != &ap_figures[i];
     is_u64(wrong, 0, "each row is found by its path");
     ok(!ap_catalogue_find((struct ap_text){ "trace\0x", 7 }), "a path ends with its text, not with a zero byte in it");
 }

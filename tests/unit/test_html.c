@@ -87,7 +87,8 @@ static void links_name_what_there_is(void)
         size_t bytes = strlen(shown[i]);
         bool any = false;
         for (size_t k = 0; k < ap_figure_count; k++)
-            any |= strncmp(ap_figures[k].path, shown[i], bytes) == 0 && strchr(".", ap_figures[k].path[bytes]);
+            any |= strncmp(ap_figure_text(ap_figures[k].path), shown[i], bytes) == 0 &&
+                   strchr(".", ap_figure_text(ap_figures[k].path)[bytes]);
         ok(any, shown[i]);
     }
 }

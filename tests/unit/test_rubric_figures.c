@@ -78,9 +78,9 @@ static void put_written(struct ap_model *model, const struct ap_figure_info *fig
     char *end;
     double number = strtod(text, &end);
     if (strcmp(text, "null") == 0)
-        put_null(model, figure->path);
+        put_null(model, ap_figure_text(figure->path));
     else if (figure->unit == AP_UNIT_bool)
-        put_bool(model, figure->path, strcmp(text, "true") == 0);
+        put_bool(model, ap_figure_text(figure->path), strcmp(text, "true") == 0);
     else if (*end != '\0')
         mistake(0, "no number", text);
     else
@@ -111,8 +111,8 @@ static void a_rule_fires_and_its_near_misses_do_not(const struct block *block)
         if (!block->figures[i].near_miss[0])
             continue;
         char what[200];
-        (void)snprintf(what, sizeof(what), "is judged and silent where only %s is %s", block->figures[i].figure->path,
-                       block->figures[i].near_miss);
+        (void)snprintf(what, sizeof(what), "is judged and silent where only %s is %s",
+                       ap_figure_text(block->figures[i].figure->path), block->figures[i].near_miss);
         bool fired = block_fires(block, (int)i, &evaluated);
         claim(!fired && evaluated, block, what);
         near_misses++;

@@ -101,7 +101,7 @@ bool ap_doc_rows(struct doc *doc, const char *title, const struct doc_rows *rows
 static const char *title_of(const struct doc_figure *figure)
 {
     const struct ap_figure_info *info = figure->title ? NULL : ap_catalogue_find(ap_text_of(figure->path));
-    return figure->title ? figure->title : info && info->title ? info->title : figure->path;
+    return figure->title ? figure->title : info && info->title ? ap_figure_text(info->title) : figure->path;
 }
 
 /* Of "sync.to_host.idle_us": is "sync.to_host.count" 0? What stands right below the topic ("sync.count") is always told. */

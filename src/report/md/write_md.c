@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * The Markdown report from top to bottom: what matters first, how to read it last. */
+#include "finding_level.h"
 #include "md_document.h"
 #include "report.h"
 #include "sections.h"
@@ -119,14 +120,34 @@ static enum ap_status write_form(const struct ap_model *model, const struct ap_m
     return ap_md_finish(&md, reterr);
 }
 
+static size_t count_of_findings(const struct ap_model *model)
+{
+    size_t count = 0;
+    for (const struct ap_value *finding = ap_value_first(ap_value_at(&model->root, "findings")); finding;
+         finding = finding->next)
+        count += !ap_finding_is_remark(finding);
+    return count;
+}
+
+/* Where both tell all findings whole, and as many rows, they are as long. */
+static bool is_as_long(const struct ap_md_form *form, const struct ap_md_form *next, size_t findings)
+{
+    return form && form->percent == next->percent && form->weight == next->weight && findings <= form->findings &&
+           findings <= next->findings;
+}
+
 /* How many lines the forms have is told by going through them: what a section says depends on all of the model. */
 enum ap_status ap_write_markdown(const struct ap_model *model, enum ap_extent extent, struct ap_sink sink,
                                  struct ap_error *reterr)
 {
     const struct ap_md_form *form = NULL, *next = ap_md_form(0);
+    size_t findings = count_of_findings(model);
     uint64_t lines = UINT64_MAX;
     for (size_t i = 0; extent == AP_EXTENT_SHORT && lines > AP_MD_BRIEF_LINES && next; next = ap_md_form(++i)) {
+        bool is_told = is_as_long(form, next, findings);
         form = next;
+        if (is_told)
+            continue;
         lines = 0;
         AP_TRY(write_form(model, form, sink, &lines, reterr));
     }

@@ -206,7 +206,7 @@ static void work_around_the_optimizer_is_told(void)
     is_int(habit(&run, "weight_work", "count"), 0, "and so does an average");
     end(&run);
     step_with(&run, "aten::add_", "aten::lerp_", "aten::detach");
-    is_int(habit(&run, "gradient_work", "total_us"), 100, "a sum is weight decay");
+    is_int(habit(&run, "gradient_work", "total_us"), 110, "a sum is weight decay");
     end(&run);
     step_with(&run, "c10d::allreduce_", "aten::mul", "aten::add_");
     is_int(habit(&run, "gradient_work", "count"), 0, "gradients are reduced");

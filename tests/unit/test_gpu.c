@@ -295,6 +295,32 @@ static void elementwise_kernels_go_into_what_stands_beside_them(void)
     end(&run);
 }
 
+/* Two kernels of one call within an operator. */
+static int64_t chained_us_of(const char *call, unsigned around)
+{
+    struct run run;
+    begin(&run);
+    device_row(&run, 77, "77", "group_norm", around, 0, 50);
+    device_row(&run, 77, "77", call, RUNTIME, 10, 5);
+    if (ap_trace_add_call_detail(run.trace, (struct ap_call_detail){ .correlation = 1 }, NULL) != AP_OK)
+        abort();
+    for (int i = 0; i < 2; i++) {
+        kernel(&run, "7", ADD, 100 + i * 20, 20);
+        detail(&run, (struct ap_work_detail){ .correlation = 1, .as.grid = { -1, -1 } });
+    }
+    analyze(&run);
+    int64_t chained_us = number(&run, "gpu.family_share.chained_us");
+    end(&run);
+    return chained_us;
+}
+
+static void kernels_of_one_operator_are_no_chain(void)
+{
+    is_int(chained_us_of("cudaLaunchKernel", OPERATOR), 0, "an operator needs all of its kernels");
+    is_int(chained_us_of("cudaGraphLaunch", OPERATOR), 20, "a graph has those of many operators");
+    is_int(chained_us_of("cudaLaunchKernel", ANNOTATION), 20, "so has what an annotation names");
+}
+
 static void lists_keep_to_their_length(void)
 {
     struct run run;
@@ -661,6 +687,7 @@ int main(void)
     a_kernel_that_tells_its_collective_is_communication();
     a_multiplication_within_a_convolution_is_told();
     elementwise_kernels_go_into_what_stands_beside_them();
+    kernels_of_one_operator_are_no_chain();
     lists_keep_to_their_length();
     scans_of_few_columns_are_told();
     copies_within_convolutions_change_the_layout();

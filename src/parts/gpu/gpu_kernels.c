@@ -237,6 +237,16 @@ struct chain {
     uint32_t op;    /* of the last kernel: what it runs besides, no neighbor could do; AP_NO_ROW = not known */
 };
 
+/* A graph, and an annotation that the launch lies in, run the kernels of many operators. */
+static uint32_t operator_of(const struct ap_gpu_work *work, const struct ap_device_row *link)
+{
+    const struct ap_trace *trace = work->context->trace;
+    bool of_graph = link->launch != AP_NO_ROW &&
+                    ap_call_kind_of(&work->context->facts->calls, trace, link->launch) == AP_CALL_graph_launch;
+    bool of_operator = link->op != AP_NO_ROW && ap_row_is_of(trace, link->op, 1u << AP_KIND_operator);
+    return of_operator && !of_graph ? link->op : AP_NO_ROW;
+}
+
 static int64_t chain_end(struct ap_gpu_work *work, struct chain *chain, int64_t chained_ns)
 {
     int64_t spared_ns = chain->has_other ? chain->pointwise_ns : chain->pointwise_ns - chain->longest_ns;
@@ -252,11 +262,12 @@ static int64_t chain_add(struct ap_gpu_work *work, struct chain *chain, const st
     bool other = family == AP_KERNEL_FAMILY_reduction || family == AP_KERNEL_FAMILY_normalisation;
     bool pointwise = family == AP_KERNEL_FAMILY_elementwise && strcmp(ap_kernel_subfamily_name(subfamily), "optimizer") != 0;
     int64_t dur_ns = pointwise ? trace->events.dur_ns[link->row] : 0;
+    uint32_t op = operator_of(work, link);
     if (!other && !pointwise)
         chained_ns = chain_end(work, chain, chained_ns);
-    else if (link->op != AP_NO_ROW && link->op == chain->op)
+    else if (op != AP_NO_ROW && op == chain->op)
         return chained_ns;
-    chain->op = link->op;
+    chain->op = op;
     chain->has_other |= other;
     chain->pointwise_ns = ap_gpu_add_ns(work, chain->pointwise_ns, dur_ns);
     chain->longest_ns = dur_ns > chain->longest_ns ? dur_ns : chain->longest_ns;

@@ -91,7 +91,7 @@ build_libraries() {
   mkdir -p "$folder/lib" "$generated"
   cd "$folder/sources"
   library z "-DHAVE_UNISTD_H -DHAVE_HIDDEN -D_LARGEFILE64_SOURCE=1" \
-    zlib/{adler32,compress,crc32,deflate,infback,inffast,inflate,inftrees,trees,uncompr,zutil}.c
+    zlib/{adler32,compress,crc32,deflate,gzclose,gzlib,gzread,gzwrite,infback,inffast,inflate,inftrees,trees,uncompr,zutil}.c
   describe zlib z "$(version_of zlib)" sources/zlib
   version=$(version_of cmark)
   sed 's/#cmakedefine/#define/' cmark/src/config.h.in >"$generated/config.h"

@@ -26,17 +26,14 @@ install_compiler() {
   "${as_root[@]}" apt-get install -y -qq --no-install-recommends musl-tools dpkg-dev </dev/null
 }
 
-# The lists of sources are kept apart from the system's, which need not have any.
+# From where the system has its packages, the whole archive before the one of security, which goes on listing what it gave
+# up; the lists of sources are kept apart from the system's own, which need not have any.
 fetch_sources() {
   local apt=(apt-get -qq -o "Dir::Etc::sourcelist=$folder/sources/deb-src.list" -o Dir::Etc::sourceparts=-
     -o "Dir::State::lists=$folder/sources/lists" -o APT::Sandbox::User=root)
-  local release
-  release=$(. /etc/os-release && echo "$VERSION_CODENAME")
   mkdir -p "$folder/sources/lists/partial"
-  cat >"$folder/sources/deb-src.list" <<END
-deb-src http://deb.debian.org/debian $release main
-deb-src http://deb.debian.org/debian-security $release-security main
-END
+  apt-get indextargets --format 'deb-src $(REPO_URI) $(CODENAME) $(COMPONENT)' 'Identifier: Packages' 'Origin: Debian' \
+    'Component: main' | sort -ru >"$folder/sources/deb-src.list"
   (
     cd "$folder/sources"
     "${apt[@]}" update

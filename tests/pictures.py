@@ -95,6 +95,15 @@ def check_gallery(tap, program, bless):
     tap.ok(there == wanted == linked, "the guide shows each", f"files {there ^ wanted}, links {linked ^ wanted}")
 
 
+def check_captions(tap, program):
+    """Work of another accelerator is not told as none."""
+    for name, said in (("mtia", "Of an accelerator, not of a GPU"), ("cpu_only_gloo", "No GPU work was recorded")):
+        with tempfile.TemporaryDirectory() as folder:
+            draw(program, f"fixtures/traces/{name}.json", folder)
+            captions = [(Path(folder) / picture).read_text(encoding="utf-8") for picture in ("split.svg", "utilization.svg")]
+        tap.ok(all(said in caption for caption in captions), f"{name}: {said}")
+
+
 def check_folder(tap, program):
     source = "fixtures/traces/sync_heavy.json"
     with tempfile.TemporaryDirectory() as folder:
@@ -117,6 +126,7 @@ def main():
     arguments = parser.parse_args()
     tap, program = Tap(), arguments.program.resolve()
     check_gallery(tap, program, arguments.bless)
+    check_captions(tap, program)
     check_folder(tap, program)
     folders = [ROOT / "fixtures/traces", ROOT / "fixtures/snapshots", ROOT / "fixtures/recorded"]
     count = sum(check_fixture(tap, program, path) for folder in folders for path in sorted(folder.iterdir()))

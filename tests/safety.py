@@ -18,6 +18,7 @@ from tap import Tap
 MIB = 2**20
 ESCAPE = "\x1b]0;title\x07\x1b[31m"
 BAD_NAMES = [ESCAPE, "\n::error::forged", "\x9b31m", "\u202edesrever", "a.b", "a\0b"]
+ENDING_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
 class Runs(Program):
@@ -230,10 +231,22 @@ def check_places(tap, runs):
             f"{done.stderr} {left(runs)}")
 
 
+def check_identities(tap, runs):
+    """Numbers that name processes are shown as they are, as long as every reader of JSON takes them."""
+    for what, literal, shown in (("a usual one", "12", 12), ("one of a million digits", "1" + "0" * 10**6, str),
+                                 ("one beyond all doubles", "1e999", "1e999"), ("none", "true", True)):
+        event = json.dumps(op(1, 5000)).replace('"tid": 1', f'"tid": {literal}').encode()
+        done = runs.run("--cpu-trace", runs.write("t.json", b'{"traceEvents": [' + event + b"]}"), "--format", "json")
+        threads = json.loads(done.stdout)["cpu"]["threads"] if done.stdout else [{"tid": done.stderr}]
+        tid = threads[0]["tid"]
+        tap.ok(tid == shown or shown is str and isinstance(tid, str) and len(done.stdout) < 400000,
+               f"{what} as a thread's number", f"{str(tid)[:100]} {len(done.stdout)}")
+
+
 def check_signals(tap, runs):
     many = [op(1000 * i, 900, args={"Input Dims": [[i]]}) for i in range(60000)]
     name = runs.write("many.json", {"traceEvents": many})
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+    for number in ENDING_SIGNALS:
         os.mkfifo(runs.folder / "pipe")
         before = left(runs)
         # the Markdown goes to a pipe that nobody reads from until the signal has come: the JSON is complete by then
@@ -332,8 +345,8 @@ def check_default_memory(tap, runs):
            done.stderr.decode(errors="replace"))
 
 
-CHECKS = [check_sandbox, check_tables, check_messages, check_odd, check_repairs, check_places, check_signals,
-          check_small_things, check_default_memory]
+CHECKS = [check_sandbox, check_tables, check_messages, check_odd, check_repairs, check_places, check_identities,
+          check_signals, check_small_things, check_default_memory]
 
 
 def main():

@@ -231,6 +231,26 @@ def check_places(tap, runs):
             f"{done.stderr} {left(runs)}")
 
 
+def check_folders(tap, runs):
+    """Links make a tree of any size of a few folders."""
+    (runs.folder / "loops").mkdir()
+    for rank in range(2):
+        runs.write(f"loops/rank{rank}.json", {"traceEvents": OPS})
+    for i in range(60):
+        (runs.folder / "loops" / f"l{i}").symlink_to(".")
+    done = runs.run("loops", "--format", "json")
+    paths = [row["path"] for row in json.loads(done.stdout)["cluster"]["files"]] if done.stdout else done.stderr
+    tap.same(paths, ["loops/rank0.json", "loops/rank1.json"], "links to their own folder lead nowhere new")
+    (runs.folder / "paths" / ".h" / "empty").mkdir(parents=True)
+    for name, target in (("paths/.h/c", "../empty"), ("paths/.h/b", "../c"), ("paths", ".h/b")):
+        (runs.folder / name).mkdir(exist_ok=True)
+        for i in range(100):
+            (runs.folder / name / f"l{i}").symlink_to(target)
+    done = runs.run("paths")
+    tap.ok(done.returncode == 5 and b"more than 200000 folders" in done.stderr,
+           "a million paths of links end with a message", done)
+
+
 def check_identities(tap, runs):
     """Numbers that name processes are shown as they are, as long as every reader of JSON takes them."""
     for what, literal, shown in (("a usual one", "12", 12), ("one of a million digits", "1" + "0" * 10**6, str),
@@ -345,8 +365,8 @@ def check_default_memory(tap, runs):
            done.stderr.decode(errors="replace"))
 
 
-CHECKS = [check_sandbox, check_tables, check_messages, check_odd, check_repairs, check_places, check_identities,
-          check_signals, check_small_things, check_default_memory]
+CHECKS = [check_sandbox, check_tables, check_messages, check_odd, check_repairs, check_places, check_folders,
+          check_identities, check_signals, check_small_things, check_default_memory]
 
 
 def main():

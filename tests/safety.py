@@ -18,7 +18,7 @@ from tap import Tap
 MIB = 2**20
 ESCAPE = "\x1b]0;title\x07\x1b[31m"
 BAD_NAMES = [ESCAPE, "\n::error::forged", "\x9b31m", "\u202edesrever", "a.b", "a\0b"]
-ENDING_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+ENDING_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGXCPU)
 
 
 class Runs(Program):
@@ -231,6 +231,46 @@ def check_places(tap, runs):
             f"{done.stderr} {left(runs)}")
 
 
+def check_spared(tap, runs):
+    """What is read in other ways than as a named file, and what standard output is."""
+    kept = json.dumps({"traceEvents": OPS}).encode()
+    runs.write("t.json", kept)
+    runs.write("key", b"0123456789abcdef")
+    (runs.folder / "f").mkdir()
+    for rank in range(2):
+        runs.write(f"f/rank{rank}.json", kept)
+    (runs.folder / "s").symlink_to("f")
+    summary = {**os.environ, "GITHUB_STEP_SUMMARY": str(runs.folder / "t.json")}
+    nowhere = ["--md-out", "/dev/null"]
+    for what, options, more in (
+            ("a key", ["t.json", "--redact", "--redact-key", "key", "--json-out", "key", *nowhere], {}),
+            ("a trace, by the summary of a step", ["t.json", "--step-summary", *nowhere], {"env": summary}),
+            ("a trace that was found in a folder", ["f", "--json-out", "f/rank0.json", *nowhere], {}),
+            ("one found through a link", ["s", "--json-out", "f/rank0.json", *nowhere], {}),
+            ("standard input", ["-", "--json-out", "t.json", *nowhere], {"stdin": "t.json"}),
+            ("a trace, by standard output", ["t.json"], {"stdout": "t.json"}),
+            ("another output, by standard output", ["t.json", "--md-out", "-", "--json-out", "new"], {"stdout": "new"}),
+            ("another output, by the summary of a step", ["t.json", "--step-summary", "--json-out", "new", *nowhere],
+             {"env": {**os.environ, "GITHUB_STEP_SUMMARY": str(runs.folder / "new")}})):
+        runs.write("new", b"")
+        before = {path: (runs.folder / path).read_bytes() for path in left(runs) if (runs.folder / path).is_file()}
+        with open(runs.folder / more.get("stdin", "/dev/null"), "rb") as given, \
+                open(runs.folder / more.get("stdout", "/dev/null"), "ab") as taken:
+            done = subprocess.run([runs.path, "--quiet", *options], cwd=runs.folder, stdin=given, stdout=taken,
+                                  stderr=subprocess.PIPE, env=more.get("env"), check=False, timeout=60)
+        after = {path: (runs.folder / path).read_bytes() for path in left(runs) if (runs.folder / path).is_file()}
+        tap.ok(done.returncode == 2 and before == after, f"{what} is not written over",
+               f"{done} {[path for path in after if after[path] != before.get(path)]}")
+    for _ in range(2):
+        done = runs.run("f", "--json-out", "f/report.json", *nowhere)
+    tap.same(done.returncode, 0, "a report in the folder of its run may be written again")
+    for path in ("n" * 255, "\u20ac" * 85):
+        done = runs.run("t.json", "--json-out", path, *nowhere)
+        tap.ok(done.returncode == 0 and (runs.folder / path).exists(), "an output may have the longest name", done)
+    done = runs.run("t.json", "--json-out", "", *nowhere)
+    tap.ok(done.returncode == 2 and b"not empty" in done.stderr, "but not none", done)
+
+
 def check_folders(tap, runs):
     """Links make a tree of any size of a few folders."""
     (runs.folder / "loops").mkdir()
@@ -384,7 +424,7 @@ def check_default_memory(tap, runs):
            done.stderr.decode(errors="replace"))
 
 
-CHECKS = [check_sandbox, check_tables, check_messages, check_odd, check_repairs, check_places, check_folders,
+CHECKS = [check_sandbox, check_tables, check_messages, check_odd, check_repairs, check_places, check_spared, check_folders,
           check_descriptors, check_identities, check_signals, check_small_things, check_default_memory]
 
 

@@ -33,7 +33,7 @@ KNOWN = {
     "launches": 136,
     "a_name_per_event": 164,
     "a_kernel_name_per_event": 210,
-    "a_thread_per_event": 210,
+    "a_thread_per_event": 195,
     "a_stream_per_event": 236,
     "a_device_per_event": 236,
     "modules_one_in_the_other": 233,

@@ -16,8 +16,8 @@ struct ap_name_totals {
 };
 
 struct ap_thread_stats {
-    uint64_t cpu_rows; /* rows of a category with "cpu" */
-    uint64_t operator_rows;
+    uint32_t cpu_rows; /* rows of a category with "cpu" */
+    uint32_t operator_rows;
     int64_t cpu_total_ns; /* plain sum */
     int64_t operator_total_ns;
     int64_t busy_ns; /* union of operator rows */

@@ -231,6 +231,22 @@ def check_places(tap, runs):
             f"{done.stderr} {left(runs)}")
 
 
+def check_other_places(tap, runs):
+    """Where a picture goes, nothing but a file is written to, in the sandbox or without."""
+    name = runs.write("t.json", {"traceEvents": OPS})
+    runs.run("--cpu-trace", name, "--md-out", "/dev/null", "--pictures-out", "all")
+    picture = next((runs.folder / "all").iterdir()).name
+    for what, make in (("a FIFO", os.mkfifo), ("a folder", os.mkdir),
+                       ("a device", lambda path: os.symlink("/dev/full", path))):
+        folder = runs.folder / what[2:]
+        folder.mkdir()
+        make(folder / picture)
+        for more in ([], ["--no-sandbox"]):
+            done = runs.run("--cpu-trace", name, "--md-out", "/dev/null", "--pictures-out", what[2:], *more)
+            tap.ok(done.returncode == 4 and b"no regular file" in done.stderr and len(list(folder.iterdir())) == 1,
+                   f"{what} in the place of a picture is told {' '.join(more)}", done)
+
+
 def check_spared(tap, runs):
     """What is read in other ways than as a named file, and what standard output is."""
     kept = json.dumps({"traceEvents": OPS}).encode()
@@ -424,8 +440,9 @@ def check_default_memory(tap, runs):
            done.stderr.decode(errors="replace"))
 
 
-CHECKS = [check_sandbox, check_tables, check_messages, check_odd, check_repairs, check_places, check_spared, check_folders,
-          check_descriptors, check_identities, check_signals, check_small_things, check_default_memory]
+CHECKS = [check_sandbox, check_tables, check_messages, check_odd, check_repairs, check_places, check_other_places,
+          check_spared, check_folders, check_descriptors, check_identities, check_signals, check_small_things,
+          check_default_memory]
 
 
 def main():

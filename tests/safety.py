@@ -18,6 +18,7 @@ from tap import Tap
 MIB = 2**20
 ESCAPE = "\x1b]0;title\x07\x1b[31m"
 BAD_NAMES = [ESCAPE, "\n::error::forged", "\x9b31m", "\u202edesrever", "a.b", "a\0b"]
+ENDING_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGXCPU)
 
 
 class Runs(Program):
@@ -230,10 +231,116 @@ def check_places(tap, runs):
             f"{done.stderr} {left(runs)}")
 
 
+def check_other_places(tap, runs):
+    """Where a picture goes, nothing but a file is written to, in the sandbox or without."""
+    name = runs.write("t.json", {"traceEvents": OPS})
+    runs.run("--cpu-trace", name, "--md-out", "/dev/null", "--pictures-out", "all")
+    picture = next((runs.folder / "all").iterdir()).name
+    for what, make in (("a FIFO", os.mkfifo), ("a folder", os.mkdir),
+                       ("a device", lambda path: os.symlink("/dev/full", path))):
+        folder = runs.folder / what[2:]
+        folder.mkdir()
+        make(folder / picture)
+        for more in ([], ["--no-sandbox"]):
+            done = runs.run("--cpu-trace", name, "--md-out", "/dev/null", "--pictures-out", what[2:], *more)
+            tap.ok(done.returncode == 4 and b"no regular file" in done.stderr and len(list(folder.iterdir())) == 1,
+                   f"{what} in the place of a picture is told {' '.join(more)}", done)
+
+
+def check_spared(tap, runs):
+    """What is read in other ways than as a named file, and what standard output is."""
+    kept = json.dumps({"traceEvents": OPS}).encode()
+    runs.write("t.json", kept)
+    runs.write("key", b"0123456789abcdef")
+    (runs.folder / "f").mkdir()
+    for rank in range(2):
+        runs.write(f"f/rank{rank}.json", kept)
+    (runs.folder / "s").symlink_to("f")
+    summary = {**os.environ, "GITHUB_STEP_SUMMARY": str(runs.folder / "t.json")}
+    nowhere = ["--md-out", "/dev/null"]
+    for what, options, more in (
+            ("a key", ["t.json", "--redact", "--redact-key", "key", "--json-out", "key", *nowhere], {}),
+            ("a trace, by the summary of a step", ["t.json", "--step-summary", *nowhere], {"env": summary}),
+            ("a trace that was found in a folder", ["f", "--json-out", "f/rank0.json", *nowhere], {}),
+            ("one found through a link", ["s", "--json-out", "f/rank0.json", *nowhere], {}),
+            ("standard input", ["-", "--json-out", "t.json", *nowhere], {"stdin": "t.json"}),
+            ("a trace, by standard output", ["t.json"], {"stdout": "t.json"}),
+            ("another output, by standard output", ["t.json", "--md-out", "-", "--json-out", "new"], {"stdout": "new"}),
+            ("another output, by the summary of a step", ["t.json", "--step-summary", "--json-out", "new", *nowhere],
+             {"env": {**os.environ, "GITHUB_STEP_SUMMARY": str(runs.folder / "new")}})):
+        runs.write("new", b"")
+        before = {path: (runs.folder / path).read_bytes() for path in left(runs) if (runs.folder / path).is_file()}
+        with open(runs.folder / more.get("stdin", "/dev/null"), "rb") as given, \
+                open(runs.folder / more.get("stdout", "/dev/null"), "ab") as taken:
+            done = subprocess.run([runs.path, "--quiet", *options], cwd=runs.folder, stdin=given, stdout=taken,
+                                  stderr=subprocess.PIPE, env=more.get("env"), check=False, timeout=60)
+        after = {path: (runs.folder / path).read_bytes() for path in left(runs) if (runs.folder / path).is_file()}
+        tap.ok(done.returncode == 2 and before == after, f"{what} is not written over",
+               f"{done} {[path for path in after if after[path] != before.get(path)]}")
+    for _ in range(2):
+        done = runs.run("f", "--json-out", "f/report.json", *nowhere)
+    tap.same(done.returncode, 0, "a report in the folder of its run may be written again")
+    for path in ("n" * 255, "\u20ac" * 85):
+        done = runs.run("t.json", "--json-out", path, *nowhere)
+        tap.ok(done.returncode == 0 and (runs.folder / path).exists(), "an output may have the longest name", done)
+    done = runs.run("t.json", "--json-out", "", *nowhere)
+    tap.ok(done.returncode == 2 and b"not empty" in done.stderr, "but not none", done)
+
+
+def check_folders(tap, runs):
+    """Links make a tree of any size of a few folders."""
+    (runs.folder / "loops").mkdir()
+    for rank in range(2):
+        runs.write(f"loops/rank{rank}.json", {"traceEvents": OPS})
+    for i in range(60):
+        (runs.folder / "loops" / f"l{i}").symlink_to(".")
+    done = runs.run("loops", "--format", "json")
+    paths = [row["path"] for row in json.loads(done.stdout)["cluster"]["files"]] if done.stdout else done.stderr
+    tap.same(paths, ["loops/rank0.json", "loops/rank1.json"], "links to their own folder lead nowhere new")
+    (runs.folder / "paths" / ".h" / "empty").mkdir(parents=True)
+    for name, target in (("paths/.h/c", "../empty"), ("paths/.h/b", "../c"), ("paths", ".h/b")):
+        (runs.folder / name).mkdir(exist_ok=True)
+        for i in range(100):
+            (runs.folder / name / f"l{i}").symlink_to(target)
+    done = runs.run("paths")
+    tap.ok(done.returncode == 5 and b"more than 200000 folders" in done.stderr,
+           "a million paths of links end with a message", done)
+
+
+def check_descriptors(tap, runs):
+    """Whatever has to be left for want of descriptors, the files that were begun go."""
+    runs.write("t.json", {"traceEvents": OPS})
+    (runs.folder / "f").mkdir()
+    runs.write("f/rank0.json", {"traceEvents": OPS})
+    for options in (["t.json", "--html-out", "o.html", "--trace-out", "o.trace", "--pictures-out", "o.pictures"], ["f"]):
+        before, codes, lost = left(runs), [], []
+        for most in range(4, 20):
+            done = runs.run(*options, "--md-out", "o.md", "--json-out", "o.json",
+                            preexec_fn=lambda most=most: resource.setrlimit(resource.RLIMIT_NOFILE, (most, most)))
+            codes.append(done.returncode)
+            new = [path for path in left(runs) if path not in before]
+            lost += [(most, done)] if not set(codes) <= {0, 3, 4, 127} or (done.returncode and new) else []
+            for path in reversed(new):
+                (runs.folder / path).rmdir() if (runs.folder / path).is_dir() else (runs.folder / path).unlink()
+        tap.ok(not lost and 0 in codes, f"{options[0]} with few descriptors leaves all or nothing", f"{lost} {codes}")
+
+
+def check_identities(tap, runs):
+    """Numbers that name processes are shown as they are, as long as every reader of JSON takes them."""
+    for what, literal, shown in (("a usual one", "12", 12), ("one of a million digits", "1" + "0" * 10**6, str),
+                                 ("one beyond all doubles", "1e999", "1e999"), ("none", "true", True)):
+        event = json.dumps(op(1, 5000)).replace('"tid": 1', f'"tid": {literal}').encode()
+        done = runs.run("--cpu-trace", runs.write("t.json", b'{"traceEvents": [' + event + b"]}"), "--format", "json")
+        threads = json.loads(done.stdout)["cpu"]["threads"] if done.stdout else [{"tid": done.stderr}]
+        tid = threads[0]["tid"]
+        tap.ok(tid == shown or shown is str and isinstance(tid, str) and len(done.stdout) < 400000,
+               f"{what} as a thread's number", f"{str(tid)[:100]} {len(done.stdout)}")
+
+
 def check_signals(tap, runs):
     many = [op(1000 * i, 900, args={"Input Dims": [[i]]}) for i in range(60000)]
     name = runs.write("many.json", {"traceEvents": many})
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+    for number in ENDING_SIGNALS:
         os.mkfifo(runs.folder / "pipe")
         before = left(runs)
         # the Markdown goes to a pipe that nobody reads from until the signal has come: the JSON is complete by then
@@ -281,6 +388,7 @@ def check_small_things(tap, runs):
 def check_sandbox(tap, runs):
     said = runs.run("--version", "--verbose").stdout.decode()
     loaded, linked = (os.environ.get(name) for name in ("AP_PLANTED_CALLS", "AP_PLANTED_PROGRAM"))
+    loaded = loaded and os.path.abspath(loaded)  # the runs are in a folder of their own
     if "seccomp" not in said or not (loaded or linked):
         tap.skip("what is planted behind the parser is stopped", "no seccomp here, or a build with sanitizers")
         return
@@ -332,8 +440,9 @@ def check_default_memory(tap, runs):
            done.stderr.decode(errors="replace"))
 
 
-CHECKS = [check_sandbox, check_tables, check_messages, check_odd, check_repairs, check_places, check_signals,
-          check_small_things, check_default_memory]
+CHECKS = [check_sandbox, check_tables, check_messages, check_odd, check_repairs, check_places, check_other_places,
+          check_spared, check_folders, check_descriptors, check_identities, check_signals, check_small_things,
+          check_default_memory]
 
 
 def main():

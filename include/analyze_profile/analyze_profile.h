@@ -128,6 +128,10 @@ AP_API uint64_t ap_report_held_bytes(const struct ap_report *report);
 /** The tree of figures, findings and warnings; valid as long as the report. */
 AP_API const struct ap_value *ap_report_root(const struct ap_report *report);
 
+/** Is the file that is stored there one that the report was read from? Of those that were found in folders; a caller knows
+ *  those that it named itself. Device and number as stat tells them. */
+AP_API bool ap_report_has_read(const struct ap_report *report, uint64_t device, uint64_t inode);
+
 /** The severity of the worst finding: 0 info, 1 low, 2 medium, 3 high, 4 critical; -1 without findings. */
 AP_API int ap_report_worst_severity(const struct ap_report *report);
 

@@ -21,6 +21,17 @@ const struct ap_value *ap_report_root(const struct ap_report *report)
     return &report->model.root;
 }
 
+bool ap_report_has_read(const struct ap_report *report, uint64_t device, uint64_t inode)
+{
+    for (size_t i = 0; i < report->run_files.count; i++) {
+        const struct ap_run_file *file = &report->run_files.files[i];
+        bool is_read = !file->why_not && file->head.kind != AP_FILE_other && file->head.kind != AP_FILE_report;
+        if (is_read && file->inode == inode && file->device == device)
+            return true;
+    }
+    return false;
+}
+
 int ap_report_worst_severity(const struct ap_report *report)
 {
     int worst = -1;

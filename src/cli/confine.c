@@ -2,6 +2,7 @@
 #define _XOPEN_SOURCE 700
 #include "confine.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -36,21 +37,28 @@ static bool opens_by_itself(const struct ap_cli_options *options)
     return many;
 }
 
-#define MOST_INPUTS 4096
+static size_t count_inputs(const struct ap_cli_options *options)
+{
+    const char *path;
+    size_t count = 0;
+    for (size_t at = 0; ap_cli_next_input(options, &at, &path);)
+        count++;
+    return count;
+}
 
 void ap_cli_confine(struct ap_cli_options *options, struct ap_cli_opened *opened, const struct ap_cli_written *written)
 {
-    static const char *inputs[MOST_INPUTS];
+    size_t count = count_inputs(options), next = 0;
+    const char **inputs = calloc(count + 1, sizeof(*inputs));
     const char *outputs[AP_CLI_MAX_WRITINGS + 1];
     struct ap_cli_sandbox sandbox = {
         .may_read = opens_by_itself(options), .may_make_files = options->pictures_out, .readable = inputs, .written = outputs
     };
-    size_t count = 0;
-    for (size_t at = 0; count < MOST_INPUTS && ap_cli_next_input(options, &at, &inputs[count]);)
-        count++;
-    sandbox.readable_count = sandbox.may_read ? count : 0;
+    for (size_t at = 0; inputs && next < count && ap_cli_next_input(options, &at, &inputs[next]);)
+        next++;
+    sandbox.readable_count = sandbox.may_read ? next : 0;
     if (!sandbox.may_read) {
-        for (size_t i = 0; i < count; i++)
+        for (size_t i = 0; i < next; i++)
             (void)ap_cli_opened_add(opened, inputs[i]);
         options->request.opener = &opened->opener;
     }
@@ -59,6 +67,7 @@ void ap_cli_confine(struct ap_cli_options *options, struct ap_cli_opened *opened
             outputs[sandbox.written_count++] = written->writings[i].output.target;
     if (options->pictures_out)
         outputs[sandbox.written_count++] = options->pictures_out;
-    if (!options->no_sandbox && count < MOST_INPUTS)
+    if (!options->no_sandbox)
         (void)ap_cli_sandbox_enter(&sandbox);
+    free(inputs);
 }

@@ -209,15 +209,8 @@ static enum exit_code take_files(struct ap_cli_options *options)
 
 static enum exit_code check_outputs(const struct ap_cli_options *options)
 {
-    char mistake[80];
-    const char *outputs[AP_CLI_OUTPUTS];
-    if (!ap_cli_check_places(options, mistake, sizeof(mistake)))
-        return usage(mistake);
-    ap_cli_list_outputs(options, outputs);
-    for (size_t i = 0; i < AP_CLI_OUTPUTS; i++)
-        if (is_stdin_or_stdout(outputs[i]) && ap_cli_uses_stdout(options))
-            return usage("a report and what --format or a question asks for would both go to standard output");
-    return EXIT_WRITTEN;
+    char mistake[120];
+    return ap_cli_check_places(options, mistake, sizeof(mistake)) ? EXIT_WRITTEN : usage(mistake);
 }
 
 static enum exit_code check_paths(const struct ap_cli_options *options)

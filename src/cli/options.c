@@ -377,6 +377,8 @@ static bool parse_option(int argc, char **argv, int *at, struct ap_cli_options *
             return mistake(to, bytes, "--%s needs an argument", entry->name);
         if (entry->argument)
             value = value ? value + 1 : argv[++*at];
+        if (value && !*value)
+            return mistake(to, bytes, "--%s needs an argument that is not empty", entry->name);
         return take(options, entry, value, to, bytes);
     }
     return no_option(argv[*at], to, bytes);
@@ -397,6 +399,8 @@ static bool parse_letter(int argc, char **argv, int *at, struct ap_cli_options *
             return mistake(to, bytes, "-%s needs an argument", argument + 1);
         if (entry->argument && !value)
             value = argv[++*at];
+        if (value && !*value)
+            return mistake(to, bytes, "-%s needs an argument that is not empty", argument + 1);
         return take(options, entry, value, to, bytes);
     }
     return no_option(argument, to, bytes);

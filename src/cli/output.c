@@ -46,6 +46,16 @@ static void set_permissions(const struct ap_output *output, const struct stat *o
     (void)fchmod(output->file, old ? old->st_mode & 0777 : 0666 & ~mask);
 }
 
+#define NAME_BYTES 240 /* a name may have 255, with what is put behind it */
+
+static void name_temporary(struct ap_output *output)
+{
+    const char *slash = strrchr(output->target, '/');
+    size_t folder_bytes = slash ? (size_t)(slash - output->target) + 1 : 0;
+    (void)snprintf(output->temporary, sizeof(output->temporary), "%.*s%.*s.part-XXXXXX", (int)folder_bytes, output->target,
+                   NAME_BYTES, output->target + folder_bytes);
+}
+
 static bool make_temporary(struct ap_output *output)
 {
     sigset_t before;
@@ -86,7 +96,7 @@ enum ap_status ap_output_open(struct ap_output *output, const char *path, struct
     }
     (void)snprintf(output->target, sizeof(output->target), "%s", target);
     free(resolved);
-    (void)snprintf(output->temporary, sizeof(output->temporary), "%s.part-XXXXXX", output->target);
+    name_temporary(output);
     if (!make_temporary(output))
         return fail(output, "cannot be created", reterr);
     (void)fcntl(output->file, F_SETFD, FD_CLOEXEC);

@@ -19,6 +19,13 @@ struct ap_cli_picture {
     char path[AP_OUTPUT_PATH_BYTES];
 };
 
+/* Nobody asked for the names of pictures: what lies there and is no file is not waited for, as a FIFO would be. */
+static bool is_other_than_file(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && !S_ISREG(status.st_mode);
+}
+
 static enum ap_status begin(void *self, const char *name, struct ap_error *reterr)
 {
     struct ap_cli_pictures *pictures = self;
@@ -35,6 +42,9 @@ static enum ap_status begin(void *self, const char *name, struct ap_error *reter
         return ap_fail(reterr, AP_ERROR_USAGE, "%.120s: %s", picture->path, "a picture would overwrite an input");
     if (ap_cli_is_output(pictures->options, picture->path))
         return ap_fail(reterr, AP_ERROR_USAGE, "%.120s: %s", picture->path, "a picture would overwrite another output");
+    if (is_other_than_file(picture->path))
+        return ap_fail(reterr, AP_ERROR_OUTPUT, "%.120s: %s", picture->path,
+                       "cannot be written: no regular file lies there");
     return ap_output_open(&picture->output, picture->path, reterr);
 }
 

@@ -6,8 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include "answers.h"
 #include "base.h"
+#include "written.h"
 
 /* The folder of a path, and its name in there. */
 static bool folder_of(const char *path, struct stat *ret_folder, const char **ret_name)
@@ -25,26 +28,30 @@ static bool same_status(const struct stat *a, const struct stat *b)
     return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
-/* One and the same file under whatever spelling. What takes everything and keeps nothing, as /dev/null, is none. */
-static bool is_same_place(const char *a, const char *b)
+/* "-" is @standard, which counts as a place where it is a file of the disk. */
+static bool status_of(const char *path, int standard, struct stat *ret_status)
+{
+    if (strcmp(path, "-") == 0)
+        return fstat(standard, ret_status) == 0 && S_ISREG(ret_status->st_mode);
+    return stat(path, ret_status) == 0;
+}
+
+/* One and the same file under whatever spelling, @b an output. What takes everything and keeps nothing, as /dev/null, is
+ * none. */
+static bool is_same_place(const char *a, int standard_of_a, const char *b)
 {
     struct stat x, y;
     const char *name_of_a, *name_of_b;
     if (!a || !b)
         return false;
-    if (strcmp(a, "-") == 0 || strcmp(b, "-") == 0)
-        return strcmp(a, b) == 0;
-    bool has_a = stat(a, &x) == 0, has_b = stat(b, &y) == 0;
-    if (has_a || has_b)
+    bool stands = strcmp(a, "-") == 0 || strcmp(b, "-") == 0;
+    if (stands && standard_of_a == STDOUT_FILENO && strcmp(a, b) == 0)
+        return true;
+    bool has_a = status_of(a, standard_of_a, &x), has_b = status_of(b, STDOUT_FILENO, &y);
+    if (has_a || has_b || stands)
         return has_a && has_b && same_status(&x, &y) && !S_ISCHR(x.st_mode);
     return folder_of(a, &x, &name_of_a) && folder_of(b, &y, &name_of_b) && same_status(&x, &y) &&
            strcmp(name_of_a, name_of_b) == 0;
-}
-
-/* Standard input is no file that something could be written over. */
-static bool is_file_at(const char *input, const char *path)
-{
-    return strcmp(input, "-") != 0 && is_same_place(input, path);
 }
 
 /* 8=FILE of a series. */
@@ -81,9 +88,9 @@ bool ap_cli_is_input(const struct ap_cli_options *options, const char *path)
 {
     const char *input;
     for (size_t at = 0; ap_cli_next_input(options, &at, &input);)
-        if (is_file_at(input, path))
+        if (is_same_place(input, STDIN_FILENO, path))
             return true;
-    return false;
+    return is_same_place(options->redact_key, STDIN_FILENO, path);
 }
 
 void ap_cli_list_outputs(const struct ap_cli_options *options, const char *to[AP_CLI_OUTPUTS])
@@ -94,33 +101,48 @@ void ap_cli_list_outputs(const struct ap_cli_options *options, const char *to[AP
     memcpy(to, outputs, sizeof(outputs));
 }
 
+/* These, and what is written besides. */
+#define PLACES (AP_CLI_OUTPUTS + 2)
+static const char *const names[PLACES] = { "--md-out",    "--json-out",     "--trace-out",    "--folded-out",
+                                           "--junit-out", "--html-out",     "--slice-out",    "--summary-out",
+                                           "--output",    "--step-summary", "standard output" };
+
+static void list_places(const struct ap_cli_options *options, const char *to[PLACES])
+{
+    ap_cli_list_outputs(options, to);
+    to[AP_CLI_OUTPUTS] = options->step_summary ? getenv(AP_CLI_STEP_SUMMARY) : NULL;
+    to[AP_CLI_OUTPUTS + 1] = ap_cli_uses_stdout(options) ? "-" : NULL;
+}
+
 bool ap_cli_is_output(const struct ap_cli_options *options, const char *path)
 {
-    const char *outputs[AP_CLI_OUTPUTS];
-    ap_cli_list_outputs(options, outputs);
-    for (size_t i = 0; i < AP_CLI_OUTPUTS; i++)
-        if (is_same_place(outputs[i], path))
+    const char *outputs[PLACES];
+    list_places(options, outputs);
+    for (size_t i = 0; i < PLACES; i++)
+        if (is_same_place(outputs[i], STDOUT_FILENO, path))
             return true;
     return false;
 }
 
 bool ap_cli_check_places(const struct ap_cli_options *options, char *text, size_t text_bytes)
 {
-    static const char *const names[AP_CLI_OUTPUTS] = { "--md-out",     "--json-out",    "--trace-out",
-                                                       "--folded-out", "--junit-out",   "--html-out",
-                                                       "--slice-out",  "--summary-out", "--output" };
-    const char *outputs[AP_CLI_OUTPUTS];
-    ap_cli_list_outputs(options, outputs);
-    for (size_t j = 0; j < AP_CLI_OUTPUTS; j++) {
+    const char *outputs[PLACES];
+    list_places(options, outputs);
+    for (size_t j = 0; j < PLACES; j++) {
         if (outputs[j] && ap_cli_is_input(options, outputs[j])) {
-            (void)snprintf(text, text_bytes, "an output would overwrite an input");
+            (void)snprintf(text, text_bytes, AP_CLI_OVER_INPUT);
             return false;
         }
-        for (size_t i = 0; i < j; i++)
-            if (is_same_place(outputs[i], outputs[j])) {
+        for (size_t i = 0; i < j; i++) {
+            if (!is_same_place(outputs[i], STDOUT_FILENO, outputs[j]))
+                continue;
+            if (j == PLACES - 1 && strcmp(outputs[i], "-") == 0)
+                (void)snprintf(text, text_bytes,
+                               "a report and what --format or a question asks for would both go to standard output");
+            else
                 (void)snprintf(text, text_bytes, "%s and %s are the same file", names[i], names[j]);
-                return false;
-            }
+            return false;
+        }
     }
     return true;
 }

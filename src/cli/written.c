@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
+#define _XOPEN_SOURCE 700
 #include "written.h"
 
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include "answers.h"
 #include "base.h"
 #include "deflate.h"
+#include "places.h"
 
 #define STEP_SUMMARY_TOKENS 2000 /* a page, beside the summaries of other steps */
 
@@ -121,10 +124,24 @@ static enum ap_status write_named(const struct ap_cli_options *options, struct a
     return status;
 }
 
+/* Found in a folder, so that nothing but the report knows of it. */
+static enum ap_status spare_inputs(const struct ap_cli_written *written, const struct ap_report *report,
+                                   struct ap_error *reterr)
+{
+    struct stat status;
+    for (size_t i = 0; i < written->count; i++) {
+        const char *target = written->writings[i].output.target;
+        if (*target && stat(target, &status) == 0 && ap_report_has_read(report, status.st_dev, status.st_ino))
+            return ap_fail(reterr, AP_ERROR_USAGE, AP_CLI_OVER_INPUT);
+    }
+    return AP_OK;
+}
+
 enum ap_status ap_cli_written_write(struct ap_cli_written *written, const struct ap_cli_options *options,
                                     struct ap_report *report, struct ap_error *reterr)
 {
-    enum ap_status status = ap_cli_pictures_write(&written->pictures, report, reterr);
+    enum ap_status status = spare_inputs(written, report, reterr);
+    AP_AND_THEN(status, ap_cli_pictures_write(&written->pictures, report, reterr));
     for (size_t i = 0; i < written->count && status == AP_OK; i++) {
         status = write_named(options, report, &written->writings[i], reterr);
         AP_AND_THEN(status, ap_output_close(&written->writings[i].output, reterr));

@@ -10,10 +10,14 @@
  * as written before it has looked whether its distance is valid: where it is not, up to 258 bytes of something are
  * handed out as content (seen with 2.30). */
 enum { CAREFUL_BYTES = 4, FAST_BYTES = 8 };
+/* So much of each stream is gone through slowly: a file may be of a million empty ones, each of which would have its state
+ * copied. */
+enum { BEGIN_BYTES = 256 };
 
 struct ap_inflater {
     struct ap_gate *gate;
     bool careful, corrupt;
+    ptrdiff_t begun_bytes; /* of the stream, up to BEGIN_BYTES */
     struct inflate_state state;
     struct inflate_state before; /* the last step: about 90 KB copied for each MiB that is made of them */
 };
@@ -28,6 +32,7 @@ struct ap_inflater *ap_inflater_new(struct ap_gate *gate)
     inflater->gate = gate;
     inflater->careful = false;
     inflater->corrupt = false;
+    inflater->begun_bytes = 0;
     isal_inflate_init(&inflater->state);
     return inflater;
 }
@@ -42,6 +47,7 @@ void ap_inflater_reset(struct ap_inflater *inflater)
 {
     inflater->careful = false;
     inflater->corrupt = false;
+    inflater->begun_bytes = 0;
     isal_inflate_reset(&inflater->state);
 }
 
@@ -85,10 +91,30 @@ static bool inflate_carefully(struct inflate_state *state, struct ap_inflate_io 
     return true;
 }
 
+static bool begin_stream(struct ap_inflater *inflater, struct ap_inflate_io *io)
+{
+    struct ap_inflate_io begin = *io;
+    ptrdiff_t most = BEGIN_BYTES - inflater->begun_bytes;
+    if (most <= 0)
+        return true;
+    begin.in_bytes = io->in_bytes < (size_t)most ? io->in_bytes : (size_t)most;
+    bool is_sound = inflate_carefully(&inflater->state, &begin);
+    inflater->begun_bytes += begin.in - io->in;
+    io->in_bytes = (size_t)((ptrdiff_t)io->in_bytes - (begin.in - io->in));
+    io->in = begin.in;
+    io->out = begin.out;
+    io->out_bytes = begin.out_bytes;
+    return is_sound;
+}
+
 /* A broken stream is gone through once more from the last sound step on, so that exactly what was encoded before the
  * broken place comes out, whatever the sizes of the steps. */
 static bool inflate_some(struct ap_inflater *inflater, struct ap_inflate_io *io)
 {
+    if (!begin_stream(inflater, io))
+        return false;
+    if (inflater->state.block_state == ISAL_BLOCK_FINISH || !io->out_bytes)
+        return true;
     if (!inflater->careful && io->in_bytes >= FAST_BYTES) {
         struct ap_inflate_io attempt = *io;
         inflater->before = inflater->state;

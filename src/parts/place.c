@@ -6,10 +6,20 @@
 
 #include "poison.h"
 
+/* A number that every reader of JSON takes as it is: one of a million digits, or 1e999, is shown as text. */
+static bool is_plain(struct ap_text literal)
+{
+    static const char signs[] = "0123456789-.";
+    size_t plain = 0;
+    while (plain < literal.bytes && memchr(signs, literal.data[plain], sizeof(signs) - 1))
+        plain++;
+    return literal.bytes <= 24 && (plain == literal.bytes || literal.data[0] == 't' || literal.data[0] == 'f');
+}
+
 static void add_id(const struct ap_trace *trace, struct ap_str id, bool is_text, const char *key, struct ap_model *model,
                    struct ap_value *to)
 {
-    if (!id.id || is_text)
+    if (!id.id || is_text || !is_plain(ap_trace_text(trace, id.id)))
         ap_add_name(trace, model, to, key, id.id);
     else
         ap_add_literal(model, to, key, ap_trace_text(trace, id.id));

@@ -97,6 +97,20 @@ static void check_expr(struct ap_expr *expr, const struct ap_expr_language *lang
     ap_model_release(&model);
 }
 
+/* A word of a text that closes more than it opens is one only where nothing else is open. */
+static bool closes_too_many(const struct ap_expr *expr)
+{
+    for (size_t i = 0; i < expr->comparison_count; i++) {
+        struct ap_text text = expr->comparisons[i].text;
+        for (size_t at = 0, open = 0; at < text.bytes; at++) {
+            if (text.data[at] == ')' && !open)
+                return true;
+            open = ap_is_space(text.data[at]) ? 0 : open + (text.data[at] == '(') - (text.data[at] == ')');
+        }
+    }
+    return false;
+}
+
 static enum ap_truth judge(const char *text, size_t bytes, const struct ap_expr_language *language, bool *ret_taken,
                            struct ap_gate *gate)
 {
@@ -104,7 +118,7 @@ static enum ap_truth judge(const char *text, size_t bytes, const struct ap_expr_
     struct ap_expr_room room;
     struct ap_expr_mistake mistake;
     struct ap_model model;
-    *ret_taken = ap_expr_parse((struct ap_text){ text, bytes }, language, &room, &expr, &mistake);
+    *ret_taken = ap_expr_parse((struct ap_text){ text, bytes }, language, &room, &expr, &mistake) && !closes_too_many(&expr);
     if (!*ret_taken)
         return AP_UNKNOWN;
     build_tree(&model, gate);

@@ -322,7 +322,7 @@ static void self_times_equal_a_slow_count(void)
             abort();
         for (int i = 0; i < ROWS; i++)
             wrong += stats.operators.self_ns[run.trace->events.name[i]] != slow_self_us(start, dur, order, i) * 1000;
-        wrong += stats.mismatch_count != 0 || stats.operator_self_ns != stats.threads[0].busy_ns;
+        wrong += stats.mismatch_count != 0 || stats.operator_self_ns != stats.busy_ns[0];
         ap_op_stats_release(&stats);
         ap_row_order_release(&by_time);
         ap_trace_free(run.trace);

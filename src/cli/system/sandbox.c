@@ -117,7 +117,6 @@ static const int allowed[] = {
     SYS_set_robust_list,
     SYS_set_tid_address,
     SYS_rseq,
-    SYS_prlimit64,
     SYS_sysinfo,
     SYS_restart_syscall,
     SYS_membarrier,
@@ -185,6 +184,14 @@ static void allow_opening(struct program *program, const struct ap_cli_sandbox *
     give(program, SECCOMP_RET_ERRNO | EACCES);
 }
 
+/* Limits and signals of this process, none of others; musl names its first thread, the one that takes signals. */
+static void allow_for_itself(struct program *program)
+{
+    allow_where(program, SYS_prlimit64, 0, UINT32_MAX, 0);
+    allow_where(program, SYS_tgkill, 0, UINT32_MAX, (uint32_t)getpid());
+    allow_where(program, SYS_tkill, 0, UINT32_MAX, (uint32_t)getpid());
+}
+
 static void write_program(struct program *program, const struct ap_cli_sandbox *sandbox)
 {
     const uint32_t thread = CLONE_VM | CLONE_THREAD | CLONE_SIGHAND;
@@ -200,9 +207,7 @@ static void write_program(struct program *program, const struct ap_cli_sandbox *
     }
     allow_where(program, SYS_mmap, 2, PROT_EXEC, 0);
     allow_where(program, SYS_mprotect, 2, PROT_EXEC, 0);
-    /* To the process itself; musl names its first thread, the one that takes signals. */
-    allow_where(program, SYS_tgkill, 0, UINT32_MAX, (uint32_t)getpid());
-    allow_where(program, SYS_tkill, 0, UINT32_MAX, (uint32_t)getpid());
+    allow_for_itself(program);
     allow_where(program, SYS_ioctl, 1, UINT32_MAX, TCGETS);
     allow_where(program, SYS_ioctl, 1, UINT32_MAX, TIOCGWINSZ);
     /* Threads, never processes. The flags of clone3 cannot be seen: glibc then takes clone. */
@@ -240,30 +245,32 @@ static bool filter_calls(const struct ap_cli_sandbox *sandbox)
 #define PUTTING_IN_PLACE (LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_REMOVE_FILE | LANDLOCK_ACCESS_FS_REMOVE_DIR)
 #define FIRST_VERSION ((LANDLOCK_ACCESS_FS_MAKE_SYM << 1) - 1)
 
-static void allow_below(int rules, const char *path, uint64_t access)
+/* False where there is a path, and no descriptor for it: under Landlock it would be closed to the program. */
+static bool allow_below(int rules, const char *path, uint64_t access)
 {
     struct landlock_path_beneath_attr rule = { .allowed_access = access, .parent_fd = open(path, O_PATH | O_CLOEXEC) };
     struct stat status;
     if (rule.parent_fd < 0)
-        return;
+        return errno != EMFILE && errno != ENFILE && errno != ENOMEM;
     if (fstat(rule.parent_fd, &status) == 0 && !S_ISDIR(status.st_mode))
         rule.allowed_access &= LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE;
     if (rule.allowed_access)
         (void)syscall(SYS_landlock_add_rule, rules, LANDLOCK_RULE_PATH_BENEATH, &rule, 0);
     (void)close(rule.parent_fd);
+    return true;
 }
 
 /* What a file is put in place in: its folder, and where that is a link's, the folder of what it names. */
-static void allow_folder_of(int rules, const char *path, uint64_t access)
+static bool allow_folder_of(int rules, const char *path, uint64_t access)
 {
     char folder[4200];
     const char *slash = strrchr(path, '/');
     size_t bytes = slash ? (size_t)(slash - path) + 1 : 0;
     if (bytes >= sizeof(folder))
-        return;
+        return true;
     memcpy(folder, path, bytes);
     folder[bytes] = '\0';
-    allow_below(rules, bytes ? folder : ".", access);
+    return allow_below(rules, bytes ? folder : ".", access);
 }
 
 static bool limit_paths(const struct ap_cli_sandbox *sandbox)
@@ -274,13 +281,12 @@ static bool limit_paths(const struct ap_cli_sandbox *sandbox)
     int rules = (int)syscall(SYS_landlock_create_ruleset, &handled, sizeof(handled), 0);
     if (rules < 0)
         return false;
-    for (size_t i = 0; i < sandbox->readable_count; i++)
-        allow_below(rules, sandbox->readable[i], READING);
-    for (size_t i = 0; i < sandbox->written_count; i++) {
-        allow_below(rules, sandbox->written[i], writing);
-        allow_folder_of(rules, sandbox->written[i], writing);
-    }
-    bool limited = syscall(SYS_landlock_restrict_self, rules, 0) == 0;
+    bool limited = true;
+    for (size_t i = 0; i < sandbox->readable_count && limited; i++)
+        limited = allow_below(rules, sandbox->readable[i], READING);
+    for (size_t i = 0; i < sandbox->written_count && limited; i++)
+        limited = allow_below(rules, sandbox->written[i], writing) && allow_folder_of(rules, sandbox->written[i], writing);
+    limited = limited && syscall(SYS_landlock_restrict_self, rules, 0) == 0;
     (void)close(rules);
     return limited;
 }

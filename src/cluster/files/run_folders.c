@@ -16,6 +16,10 @@
 struct listing {
     struct ap_run_files *files;
     const struct ap_opener *opener;
+    size_t folder_count;
+    struct folder_place {
+        uint64_t device, inode;
+    } above[AP_RUN_FILES_MAX_DEPTH + 1]; /* the folders that lead to where the listing is */
 };
 
 /* Without an opener; a FIFO does not wait for a writer. */
@@ -81,21 +85,41 @@ static enum ap_status list_folder(struct listing *listing, DIR *folder, const ch
     return AP_OK;
 }
 
-/* Takes over @fd. */
-static enum ap_status enter(struct listing *listing, int fd, const char *path, int depth, struct ap_error *reterr)
+/* A link may lead back up. */
+static bool is_within_itself(const struct listing *listing, const struct stat *status, int depth)
 {
+    for (int i = 0; i < depth; i++)
+        if (listing->above[i].device == (uint64_t)status->st_dev && listing->above[i].inode == (uint64_t)status->st_ino)
+            return true;
+    return false;
+}
+
+/* Takes over @fd. */
+static enum ap_status enter(struct listing *listing, int fd, const struct stat *status, const char *path, int depth,
+                            struct ap_error *reterr)
+{
+    if (is_within_itself(listing, status, depth <= AP_RUN_FILES_MAX_DEPTH ? depth : AP_RUN_FILES_MAX_DEPTH + 1)) {
+        (void)close(fd);
+        return AP_OK;
+    }
     if (depth > AP_RUN_FILES_MAX_DEPTH) {
         (void)close(fd);
         return add_file(listing, path, depth, NULL, "a folder too deep below the one that was given", reterr);
     }
+    /* Links between a few folders make as many paths as one likes. */
+    if (listing->folder_count++ >= AP_RUN_FILES_MAX) {
+        (void)close(fd);
+        return ap_fail(reterr, AP_ERROR_LIMIT, "more than %d folders: give the folder of one run", AP_RUN_FILES_MAX);
+    }
+    listing->above[depth] = (struct folder_place){ (uint64_t)status->st_dev, (uint64_t)status->st_ino };
     DIR *folder = fdopendir(fd);
     if (!folder) {
         (void)close(fd);
         return add_file(listing, path, depth, NULL, "a folder that cannot be read", reterr);
     }
-    enum ap_status status = list_folder(listing, folder, path, depth, reterr);
+    enum ap_status listed = list_folder(listing, folder, path, depth, reterr);
     (void)closedir(folder);
-    return status;
+    return listed;
 }
 
 /* What was named has to be there; what is found below a folder may turn out not to be readable. */
@@ -111,7 +135,7 @@ static enum ap_status list_path(struct listing *listing, const char *path, int d
         return add_file(listing, path, depth, NULL, "cannot be looked at", reterr);
     }
     if (S_ISDIR(status.st_mode))
-        return enter(listing, fd, path, depth, reterr);
+        return enter(listing, fd, &status, path, depth, reterr);
     (void)close(fd);
     return add_file(listing, path, depth, &status, S_ISREG(status.st_mode) ? NULL : "not a regular file", reterr);
 }
@@ -119,7 +143,7 @@ static enum ap_status list_path(struct listing *listing, const char *path, int d
 enum ap_status ap_run_folders_list(struct ap_run_files *files, const char *path, const struct ap_opener *opener,
                                    struct ap_error *reterr)
 {
-    struct listing listing = { files, opener };
+    struct listing listing = { .files = files, .opener = opener };
     return list_path(&listing, path, 0, reterr);
 }
 

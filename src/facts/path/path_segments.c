@@ -8,6 +8,7 @@
 
 /* Room for rows that are open in a thread, to begin with: a trace may have a million threads with one row each. */
 #define FIRST_OPEN 2
+#define OVER UINT32_MAX
 
 struct open_row {
     int64_t end_ns;
@@ -31,9 +32,11 @@ struct cutter {
     const struct ap_row_order *order;
     struct ap_gate *gate;
     uint8_t *names;
-    uint32_t *thread_of; /* by track: number + 1; 0 = the path was not there yet */
-    struct thread *threads;
+    uint32_t *thread_of;    /* by track: number + 1; 0 = the path was not there yet, OVER = no row is left of it */
+    struct thread *threads; /* of those whose rows are not all over, and free places */
     size_t thread_count, thread_capacity;
+    uint32_t first_free; /* number + 1; likewise in next of a free place; 0 = there is none */
+    struct thread over;
     struct ap_path_segment segment; /* not handed out yet: what follows may continue it */
     bool has_segment;
     ap_path_visit *visit;
@@ -69,13 +72,14 @@ static void close_rows(struct thread *thread, int64_t now_ns)
 }
 
 /* Many threads have few rows: none takes room once it is over. */
-static void forget_if_over(struct cutter *cutter, struct thread *thread)
+static void forget_if_over(struct cutter *cutter, uint32_t track, struct thread *thread)
 {
-    if (thread->count || thread->next_row != AP_NO_ROW || !thread->open)
+    if (thread->count || thread->next_row != AP_NO_ROW || thread == &cutter->over)
         return;
     AP_FREE(cutter->gate, thread->open, thread->capacity);
-    thread->open = NULL;
-    thread->capacity = 0;
+    *thread = (struct thread){ .next = cutter->first_free };
+    cutter->first_free = cutter->thread_of[track];
+    cutter->thread_of[track] = OVER;
 }
 
 static enum ap_status open_row(struct cutter *cutter, struct thread *thread, uint32_t row, struct ap_error *reterr)
@@ -130,20 +134,28 @@ static enum ap_status open_until(struct cutter *cutter, struct thread *thread, u
         find_next(cutter, thread, track);
     }
     close_rows(thread, now_ns);
-    forget_if_over(cutter, thread);
     return AP_OK;
 }
 
-/* Few of many tracks are on the path. */
+/* Few of many tracks are on the path, and fewer at a time. */
 static enum ap_status thread_of(struct cutter *cutter, uint32_t track, struct thread **ret_thread, struct ap_error *reterr)
 {
-    if (!cutter->thread_of[track]) {
-        struct thread thread = { .next = (uint32_t)cutter->order->track_start[track] };
-        find_next(cutter, &thread, track);
+    uint32_t number = cutter->thread_of[track];
+    *ret_thread = number == OVER ? &cutter->over : number ? &cutter->threads[number - 1] : NULL;
+    if (number)
+        return AP_OK;
+    struct thread thread = { .next = (uint32_t)cutter->order->track_start[track] };
+    find_next(cutter, &thread, track);
+    number = cutter->first_free;
+    if (number) {
+        cutter->first_free = cutter->threads[number - 1].next;
+        cutter->threads[number - 1] = thread;
+    } else {
         AP_TRY_ADD(cutter->gate, cutter->threads, cutter->thread_count, cutter->thread_capacity, reterr, thread);
-        cutter->thread_of[track] = (uint32_t)cutter->thread_count;
+        number = (uint32_t)cutter->thread_count;
     }
-    *ret_thread = &cutter->threads[cutter->thread_of[track] - 1];
+    cutter->thread_of[track] = number;
+    *ret_thread = &cutter->threads[number - 1];
     return AP_OK;
 }
 
@@ -173,7 +185,7 @@ static enum ap_status cut_host(struct cutter *cutter, uint32_t track, int64_t st
         now_ns = until_ns;
     }
     close_rows(thread, end_ns);
-    forget_if_over(cutter, thread);
+    forget_if_over(cutter, track, thread);
     return AP_OK;
 }
 
@@ -198,6 +210,7 @@ enum ap_status ap_critical_path_visit(const struct ap_critical_path *path, const
                                       struct ap_error *reterr)
 {
     struct cutter cutter = { .trace = trace, .order = order, .gate = path->gate, .visit = visit, .self = self };
+    cutter.over = (struct thread){ .next_row = AP_NO_ROW, .next_start_ns = INT64_MAX };
     if (!path->count)
         return AP_OK;
     AP_TRY(ap_path_names(trace, cutter.gate, &cutter.names, reterr));

@@ -54,12 +54,14 @@ void ap_op_stats_forget_names(struct ap_op_stats *stats)
     if (!stats->alike)
         free_totals(stats->gate, &stats->operators, count);
     stats->cpu = stats->operators = (struct ap_name_totals){ .count = NULL };
+    AP_FREE(stats->gate, stats->threads, stats->thread_count);
+    stats->threads = NULL;
 }
 
 void ap_op_stats_forget_threads(struct ap_op_stats *stats)
 {
-    AP_FREE(stats->gate, stats->threads, stats->thread_count);
-    stats->threads = NULL;
+    AP_FREE(stats->gate, stats->busy_ns, stats->thread_count);
+    stats->busy_ns = NULL;
     stats->thread_count = 0;
 }
 
@@ -189,8 +191,8 @@ static inline enum ap_status push(struct nesting *nesting, struct nest *nest, ui
     return AP_OK;
 }
 
-static enum ap_status nest_thread(struct nesting *nesting, const uint32_t *rows, size_t count,
-                                  struct ap_thread_stats *thread, struct ap_error *reterr)
+static enum ap_status nest_thread(struct nesting *nesting, const uint32_t *rows, size_t count, int64_t *busy_ns,
+                                  struct ap_error *reterr)
 {
     const struct ap_events *events = &nesting->trace->events;
     struct ap_cover covered = AP_COVER_EMPTY;
@@ -215,7 +217,7 @@ static enum ap_status nest_thread(struct nesting *nesting, const uint32_t *rows,
         AP_TRY(push(nesting, nest, row, reterr));
         ap_cover_add(&covered, start_ns, end_ns);
         if (operator_row)
-            thread->busy_ns += ap_cover_extend(&operator_covered_to_ns, start_ns, end_ns);
+            *busy_ns += ap_cover_extend(&operator_covered_to_ns, start_ns, end_ns);
     }
     advance(nesting, &nesting->operators, INT64_MAX, close_operator);
     advance(nesting, &nesting->with_runtime, INT64_MAX, close_with_runtime);
@@ -241,9 +243,11 @@ enum ap_status ap_op_stats_init(struct ap_op_stats *stats, const struct ap_trace
         return ap_fail_memory(gate, reterr);
     if (stats->alike)
         stats->operators = stats->cpu;
-    if (trace->track_count && !new_column(gate, (void **)&stats->threads, trace->track_count, sizeof(stats->threads[0])))
-        return ap_fail_memory(gate, reterr);
     stats->thread_count = trace->track_count;
+    if (stats->thread_count &&
+        (!new_column(gate, (void **)&stats->threads, stats->thread_count, sizeof(stats->threads[0])) ||
+         !new_column(gate, (void **)&stats->busy_ns, stats->thread_count, sizeof(stats->busy_ns[0]))))
+        return ap_fail_memory(gate, reterr);
     add_plain_sums(stats, trace);
     return AP_OK;
 }
@@ -257,7 +261,7 @@ enum ap_status ap_op_stats_nest(struct ap_op_stats *stats, const struct ap_trace
     for (size_t track = 0; track < order->track_count && status == AP_OK; track++)
         if (order->track_start[track] < order->track_start[track + 1])
             status = nest_thread(&nesting, order->rows + order->track_start[track],
-                                 order->track_start[track + 1] - order->track_start[track], &stats->threads[track], reterr);
+                                 order->track_start[track + 1] - order->track_start[track], &stats->busy_ns[track], reterr);
     ap_mem_free(stats->gate, nesting.operators.open, nesting.operators.capacity * sizeof(struct open_row));
     ap_mem_free(stats->gate, nesting.with_runtime.open, nesting.with_runtime.capacity * sizeof(struct open_row));
     return status;

@@ -16,11 +16,10 @@ struct ap_name_totals {
 };
 
 struct ap_thread_stats {
-    uint64_t cpu_rows; /* rows of a category with "cpu" */
-    uint64_t operator_rows;
+    uint32_t cpu_rows; /* rows of a category with "cpu" */
+    uint32_t operator_rows;
     int64_t cpu_total_ns; /* plain sum */
     int64_t operator_total_ns;
-    int64_t busy_ns; /* union of operator rows */
 };
 
 struct ap_op_stats {
@@ -34,6 +33,7 @@ struct ap_op_stats {
     uint64_t short_count; /* operator rows with less than AP_SHORT_SELF_NS of self time */
     int64_t short_self_ns;
     struct ap_thread_stats *threads; /* by track */
+    int64_t *busy_ns;                /* likewise: union of operator rows */
     size_t thread_count;
     uint64_t straddle_count, mismatch_count;
     bool overflowed;
@@ -47,9 +47,9 @@ AP_MUST_CHECK enum ap_status ap_op_stats_init(struct ap_op_stats *stats, const s
 /** The rest, after it. */
 AP_MUST_CHECK enum ap_status ap_op_stats_nest(struct ap_op_stats *stats, const struct ap_trace *trace,
                                               const struct ap_row_order *order, struct ap_error *reterr);
-/** The columns by name are not needed any more: with millions of distinct names they are large. */
+/** What is told of names and threads is not needed any more, but for how busy these are: of millions it is large. */
 void ap_op_stats_forget_names(struct ap_op_stats *stats);
-/** Nor are those by thread. */
+/** Nor is that. */
 void ap_op_stats_forget_threads(struct ap_op_stats *stats);
 void ap_op_stats_release(struct ap_op_stats *stats);
 

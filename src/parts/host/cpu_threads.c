@@ -9,6 +9,7 @@
 struct ranking {
     const struct ap_trace *trace;
     const struct ap_thread_stats *threads;
+    const int64_t *busy_ns;
 };
 
 static bool total_before(const void *context, uint32_t a, uint32_t b)
@@ -26,7 +27,7 @@ static bool busy_before(const void *context, uint32_t a, uint32_t b)
     const struct ap_thread_stats *x = &ranking->threads[a], *y = &ranking->threads[b];
     if (!x->operator_rows != !y->operator_rows)
         return x->operator_rows;
-    return x->busy_ns != y->busy_ns ? x->busy_ns > y->busy_ns : a < b;
+    return ranking->busy_ns[a] != ranking->busy_ns[b] ? ranking->busy_ns[a] > ranking->busy_ns[b] : a < b;
 }
 
 static struct ap_value *add_thread(struct ap_part_context *context, uint32_t index, struct ap_model *model,
@@ -45,15 +46,15 @@ static void add_details(struct ap_part_context *context, uint32_t index, struct 
                        context->trace->tracks[index].sort_index);
     ap_add_count(model, row, "operator_events", (int64_t)thread->operator_rows);
     ap_add_time(model, row, "total_dur_us", thread->operator_total_ns);
-    ap_add_time(model, row, "busy_us", thread->busy_ns);
-    ap_add_quotient(model, row, "window_share_ratio", (double)thread->busy_ns,
+    ap_add_time(model, row, "busy_us", context->facts->ops.busy_ns[index]);
+    ap_add_quotient(model, row, "window_share_ratio", (double)context->facts->ops.busy_ns[index],
                     context->facts->window_ns > 0 ? (double)context->facts->window_ns : 0);
 }
 
 static enum ap_status add_threads(struct ap_part_context *context, bool by_total, struct ap_model *model,
                                   struct ap_value *parent, struct ap_error *reterr)
 {
-    struct ranking ranking = { context->trace, context->facts->ops.threads };
+    struct ranking ranking = { context->trace, context->facts->ops.threads, context->facts->ops.busy_ns };
     struct ap_value *list = ap_add_list(model, parent, by_total ? "top_threads" : "threads");
     uint32_t *order;
     size_t count;
@@ -144,10 +145,10 @@ static enum ap_status add_thread_summary(struct ap_part_context *context, struct
     int64_t busiest_ns = 0, sum_ns = 0, threads = 0;
     struct host_union all;
     for (size_t i = 0; i < context->facts->ops.thread_count; i++) {
-        const struct ap_thread_stats *thread = &context->facts->ops.threads[i];
-        threads += thread->operator_rows != 0;
-        sum_ns = ap_add_sat(sum_ns, thread->busy_ns, &context->overflowed);
-        busiest_ns = thread->busy_ns > busiest_ns ? thread->busy_ns : busiest_ns;
+        int64_t busy_ns = context->facts->ops.busy_ns[i];
+        threads += context->facts->ops.threads[i].operator_rows != 0;
+        sum_ns = ap_add_sat(sum_ns, busy_ns, &context->overflowed);
+        busiest_ns = busy_ns > busiest_ns ? busy_ns : busiest_ns;
     }
     AP_TRY(union_of_all(context, &all, reterr));
     ap_model_keep_time(model, "cpu.thread_summary.long_gaps_us", &all.long_gaps);

@@ -83,7 +83,7 @@ static enum ap_status choose_tracks(struct ap_part_context *context, bool **ret_
     AP_TRY(AP_ALLOC(context->gate, chosen, count, reterr));
     for (size_t i = 0; i < count; i++) {
         chosen[i] = context->facts->phases.track_is_backward[i];
-        if (context->facts->ops.threads[i].busy_ns > context->facts->ops.threads[busiest].busy_ns)
+        if (context->facts->ops.busy_ns[i] > context->facts->ops.busy_ns[busiest])
             busiest = i;
     }
     if (!context->facts->steps.count)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "nest.h"
+#include "rows_of.h"
 
 #include "poison.h"
 
@@ -405,14 +406,6 @@ static void add_up_modules(struct ap_host_work *work)
     }
 }
 
-static bool has_python_rows(const struct ap_trace *trace)
-{
-    for (size_t row = 0; row < trace->events.count; row++)
-        if (ap_row_kind(trace->events.tag[row]) == AP_KIND_python)
-            return true;
-    return false;
-}
-
 static enum ap_status new_column(struct sweep *sweep, uint32_t **column, struct ap_error *reterr)
 {
     AP_TRY(AP_ALLOC(sweep->work->gate, *column, sweep->name_count, reterr));
@@ -427,7 +420,7 @@ static enum ap_status sweep_init(struct sweep *sweep, struct ap_error *reterr)
     sweep->ops.gate = sweep->modules.gate = sweep->frames.gate = sweep->lines.gate = sweep->lines.library.gate = gate;
     sweep->launched.gate = sweep->launched.causes.gate = gate;
     sweep->has_shapes = ap_strpool_count(&sweep->trace->signatures) != 0;
-    sweep->has_python = has_python_rows(sweep->trace);
+    sweep->has_python = ap_has_rows_of(sweep->trace, 1u << AP_KIND_python);
     sweep->has_slots = !sweep->input->links->linked_count;
     sweep->name_count = ap_trace_id_count(sweep->trace);
     AP_TRY(launched_init(&sweep->launched, sweep->work, sweep->input, reterr));

@@ -3,6 +3,7 @@
  */
 #include "part.h"
 #include "quantile.h"
+#include "rows_of.h"
 #include "sort.h"
 
 #include "poison.h"
@@ -261,9 +262,9 @@ static void sum_added(const struct ap_part_context *context, struct phase_sums *
     uint32_t accumulate = ap_trace_find_text(context->trace, "torch::autograd::AccumulateGrad");
     if (!add || !accumulate)
         return;
-    for (uint32_t row = 0; row < events->count; row++)
-        if (events->dur_ns[row] > 0 && is_added(context, row, add, accumulate))
-            sums->added_host_ns = ap_add_sat(sums->added_host_ns, events->dur_ns[row], &sums->overflowed);
+    for (struct ap_rows_of at = ap_rows_of(context->trace, 1u << AP_KIND_operator); ap_rows_of_next(&at);)
+        if (events->dur_ns[at.row] > 0 && is_added(context, at.row, add, accumulate))
+            sums->added_host_ns = ap_add_sat(sums->added_host_ns, events->dur_ns[at.row], &sums->overflowed);
     for (size_t i = 0; i < context->facts->links.count; i++)
         if (is_added(context, context->facts->links.rows[i].op, add, accumulate))
             sums->added_device_ns =

@@ -74,6 +74,7 @@ struct sweep {
     struct launched launched;
     struct ap_user_frames lines;
     struct ap_nest ops, modules, frames;
+    struct ap_step_cursor step;           /* of the row that was closed last */
     uint32_t *op_of_name, *frame_of_name; /* by name id: number, AP_PAIR_NONE = not met yet */
     size_t name_count;
     bool has_shapes, has_python, has_slots;
@@ -149,7 +150,7 @@ static enum ap_status add_op_frame(struct sweep *sweep, const struct ap_nest_row
 static enum ap_status add_slot(struct sweep *sweep, const struct ap_nest_row *closed, struct ap_error *reterr)
 {
     struct ap_host_work *work = sweep->work;
-    enum ap_step_class step_class = ap_step_class_at(sweep->input->steps, sweep->trace->events.start_ns[closed->row]);
+    enum ap_step_class step_class = ap_step_class_at(&sweep->step, sweep->trace->events.start_ns[closed->row]);
     uint32_t slot = AP_SLOT(step_class, ap_phase_of_row(sweep->input->phases, closed->row));
     uint32_t name = sweep->trace->events.name[closed->row], number;
     bool is_new;
@@ -461,7 +462,7 @@ enum ap_status ap_host_work_init(struct ap_host_work *work, const struct ap_host
     work->shape_map.gate = work->module_map.gate = work->op_frame_map.gate = work->slot_map.gate = gate;
     work->instance_map.gate = work->class_id_map.gate = gate;
     ap_strpool_init(&work->classes, gate);
-    struct sweep sweep = { .work = work, .input = input, .trace = input->trace };
+    struct sweep sweep = { .work = work, .input = input, .trace = input->trace, .step = { input->steps, 0 } };
     enum ap_status status = sweep_init(&sweep, reterr);
     AP_AND_THEN(status, go_over(&sweep, reterr));
     if (status == AP_OK)
@@ -491,11 +492,12 @@ void ap_host_work_release(struct ap_host_work *work)
     *work = (struct ap_host_work){ .gate = work->gate };
 }
 
-enum ap_step_class ap_step_class_at(const struct ap_steps *steps, int64_t at_ns)
+enum ap_step_class ap_step_class_at(struct ap_step_cursor *cursor, int64_t at_ns)
 {
+    const struct ap_steps *steps = cursor->steps;
     if (!steps->count)
         return AP_STEP_whole;
-    size_t step = ap_step_at(steps, at_ns);
+    size_t step = ap_step_cursor_at(cursor, at_ns);
     if (step == steps->count)
         return AP_STEP_outside;
     return steps->steps[step].cold ? AP_STEP_cold : steps->steps[step].cut ? AP_STEP_cut : AP_STEP_steady;

@@ -199,18 +199,21 @@ static enum ap_status sum_host(struct ap_part_context *context, const struct spa
 
 /* --------------------------------------------------------------------------------------------------------- device */
 
-static bool is_launched_steadily(const struct ap_part_context *context, const struct ap_device_row *linked)
+static bool is_launched_steadily(const struct ap_part_context *context, struct ap_step_cursor *cursor,
+                                 const struct ap_device_row *linked)
 {
+    const struct ap_steps *steps = &context->facts->steps;
     uint32_t cause = ap_work_cause(context->trace, linked);
-    if (cause == AP_NO_ROW || !context->facts->steps.count)
+    if (cause == AP_NO_ROW || !steps->count)
         return false;
-    size_t step = ap_step_at(&context->facts->steps, context->trace->events.start_ns[cause]);
-    return step < context->facts->steps.count && ap_step_is_steady(&context->facts->steps.steps[step]);
+    size_t step = ap_step_cursor_at(cursor, context->trace->events.start_ns[cause]);
+    return step < steps->count && ap_step_is_steady(&steps->steps[step]);
 }
 
 static void sum_device(struct ap_part_context *context, struct phase_sums *sums)
 {
     const struct ap_trace *trace = context->trace;
+    struct ap_step_cursor cursor = { &context->facts->steps, 0 };
     int64_t covered_to_ns[AP_PHASE_COUNT_], device = -1;
     for (size_t i = 0; i < context->facts->links.count; i++) {
         const struct ap_device_row *linked = &context->facts->links.rows[i];
@@ -223,7 +226,7 @@ static void sum_device(struct ap_part_context *context, struct phase_sums *sums)
         struct phase_total *total = &sums->of[phase];
         total->device_rows++;
         total->device_ns = ap_add_sat(total->device_ns, dur_ns, &sums->overflowed);
-        if (is_launched_steadily(context, linked)) {
+        if (is_launched_steadily(context, &cursor, linked)) {
             total->device_steady_ns = ap_add_sat(total->device_steady_ns, dur_ns, &sums->overflowed);
             sums->device_steady_ns = ap_add_sat(sums->device_steady_ns, dur_ns, &sums->overflowed);
         }

@@ -95,33 +95,49 @@ static void add_work(struct ap_habits *habits, struct ap_habit *habit, const str
     habit->work_saves_ns = ap_share_of(habit->work_ns, share_that_goes(habits, habit));
 }
 
-/* Both lists are in order of time. */
-static void add_idle(struct ap_habits *habits, struct ap_habit *habit, struct ap_gap_walk walk)
+/* Of the gap, what lies in the habit's time, and at which stretch of that the next gap is to be sought. Both are in order of
+ * time. */
+static int64_t common_ns(const struct ap_stretches *time, const struct ap_gap *gap, size_t *at)
 {
-    const struct ap_stretches *time = &habit->time;
-    struct ap_gap gap;
-    size_t at = 0;
-    while (ap_gap_next(&walk, &gap)) {
-        while (at < time->count && time->list[at].end_ns <= gap.start_ns)
-            at++;
-        for (size_t i = at; i < time->count && time->list[i].start_ns < gap.end_ns; i++) {
-            int64_t from_ns = time->list[i].start_ns > gap.start_ns ? time->list[i].start_ns : gap.start_ns;
-            int64_t to_ns = time->list[i].end_ns < gap.end_ns ? time->list[i].end_ns : gap.end_ns;
-            habit->device_ns = ap_add_sat(habit->device_ns, to_ns - from_ns, &habits->overflowed);
-            at = i;
-        }
+    int64_t sum_ns = 0;
+    while (*at < time->count && time->list[*at].end_ns <= gap->start_ns)
+        ++*at;
+    for (size_t i = *at; i < time->count && time->list[i].start_ns < gap->end_ns; i++) {
+        int64_t from_ns = time->list[i].start_ns > gap->start_ns ? time->list[i].start_ns : gap->start_ns;
+        int64_t to_ns = time->list[i].end_ns < gap->end_ns ? time->list[i].end_ns : gap->end_ns;
+        sum_ns += to_ns - from_ns; /* at most the gap: stretches lie apart */
+        *at = i;
     }
+    return sum_ns;
 }
 
-static void add_devices(struct ap_habits *habits, struct ap_habit *habit, const struct launches *launches,
-                        struct ap_gap_walk walk)
+static void add_idle(struct ap_habits *habits, struct ap_habit **timed, size_t count, struct ap_gap_walk walk)
 {
-    habit->has_device = true;
-    (void)ap_stretches_length_ns(&habit->time); /* puts them in order: each launch counts once */
-    add_work(habits, habit, launches);
-    habit->device_ns = ap_add_sat(habit->device_ns, habit->work_ns, &habits->overflowed);
-    add_idle(habits, habit, walk);
-    habit->device_saves_ns = ap_share_of(habit->device_ns, share_that_goes(habits, habit));
+    size_t at[AP_HABIT_COUNT_] = { 0 };
+    struct ap_gap gap;
+    while (ap_gap_next(&walk, &gap))
+        for (size_t i = 0; i < count; i++) {
+            int64_t idle_ns = common_ns(&timed[i]->time, &gap, &at[i]);
+            timed[i]->device_ns = ap_add_sat(timed[i]->device_ns, idle_ns, &habits->overflowed);
+        }
+}
+
+static void add_devices(struct ap_habits *habits, const struct launches *launches, struct ap_gap_walk walk)
+{
+    struct ap_habit *timed[AP_HABIT_COUNT_];
+    size_t count = 0;
+    for (size_t i = 0; i < AP_HABIT_COUNT_; i++) {
+        if (!has_known_time(&habits->of[i]))
+            continue;
+        struct ap_habit *habit = timed[count++] = &habits->of[i];
+        habit->has_device = true;
+        (void)ap_stretches_length_ns(&habit->time); /* puts them in order: each launch counts once */
+        add_work(habits, habit, launches);
+        habit->device_ns = ap_add_sat(habit->device_ns, habit->work_ns, &habits->overflowed);
+    }
+    add_idle(habits, timed, count, walk);
+    for (size_t i = 0; i < count; i++)
+        timed[i]->device_saves_ns = ap_share_of(timed[i]->device_ns, share_that_goes(habits, timed[i]));
 }
 
 enum ap_status ap_habits_of_devices(struct ap_habits *habits, const struct ap_facts *facts, struct ap_error *reterr)
@@ -133,11 +149,11 @@ enum ap_status ap_habits_of_devices(struct ap_habits *habits, const struct ap_fa
     enum ap_status status = read_launches(&launches, facts, &habits->overflowed, reterr);
     if (status == AP_OK) {
         status = ap_merged_work_init(&merged, facts->trace, &facts->links, habits->gate, reterr);
-        int64_t first_ns = status == AP_OK ? facts->trace->events.start_ns[ap_merged_work_at(&merged, 0)->row] : 0;
-        for (size_t i = 0; i < AP_HABIT_COUNT_ && status == AP_OK; i++)
-            if (has_known_time(&habits->of[i])) /* up to the last work */
-                add_devices(habits, &habits->of[i], &launches,
-                            (struct ap_gap_walk){ .merged = &merged, .busy_to_ns = first_ns, .end_ns = INT64_MIN });
+        if (status == AP_OK) {
+            int64_t first_ns = facts->trace->events.start_ns[ap_merged_work_at(&merged, 0)->row];
+            add_devices(habits, &launches, /* up to the last work */
+                        (struct ap_gap_walk){ .merged = &merged, .busy_to_ns = first_ns, .end_ns = INT64_MIN });
+        }
         ap_merged_work_release(&merged);
     }
     AP_FREE(facts->gate, launches.list, facts->links.count);

@@ -50,12 +50,11 @@ enum ap_status ap_name_patterns_init(struct ap_name_patterns *set, struct ap_gat
 {
     *set = (struct ap_name_patterns){ .gate = gate };
     for (size_t i = 0; i < entry_count; i++) {
-        const char *at = entries[i];
-        while (*at) {
-            size_t bytes = strcspn(at, "|");
+        for (const char *at = entries[i], *end = at + strlen(at); at < end;) {
+            const char *bar = memchr(at, '|', (size_t)(end - at));
+            size_t bytes = (size_t)((bar ? bar : end) - at);
             AP_TRY(add(set, (struct ap_text){ at, bytes }, (uint32_t)i, reterr));
-            at += bytes;
-            at += *at == '|';
+            at += bytes + 1;
         }
     }
     return AP_OK;

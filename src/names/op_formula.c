@@ -26,11 +26,12 @@ static bool is_named(struct ap_text name, const char *pattern, size_t bytes)
 
 static bool is_among(struct ap_text name, const char *names)
 {
-    while (*names) {
-        size_t bytes = strcspn(names, "|");
+    for (const char *end = names + strlen(names); names < end;) {
+        const char *bar = memchr(names, '|', (size_t)(end - names));
+        size_t bytes = (size_t)((bar ? bar : end) - names);
         if (is_named(name, names, bytes))
             return true;
-        names += bytes + (names[bytes] == '|');
+        names += bytes + 1;
     }
     return false;
 }

@@ -79,19 +79,23 @@ static bool is_chosen(const struct selector *selector, const struct row *row)
 
 typedef void fill_row(const struct selector *selector, struct row *row, uint32_t at);
 
+static __attribute__((noinline)) bool evaluate(const struct selector *selector, uint32_t at, fill_row *fill)
+{
+    struct row row;
+    fill(selector, &row, at);
+    return is_chosen(selector, &row);
+}
+
 /* Rows of one name and one @kind, which is all else that conditions without times see of them, fare alike: the condition is
  * evaluated where one follows that differs from the last of its name. */
-static bool is_row_chosen(const struct selector *selector, uint32_t at, uint32_t kind, fill_row *fill)
+static inline bool is_row_chosen(const struct selector *selector, uint32_t at, uint32_t kind, fill_row *fill)
 {
-    uint32_t *told = selector->told ? &selector->told[selector->trace->events.name[at]] : NULL;
-    struct row row;
-    if (told && *told >> 1 == kind + 1)
-        return *told & 1;
-    fill(selector, &row, at);
-    bool chosen = is_chosen(selector, &row);
-    if (told)
-        *told = (kind + 1) << 1 | chosen;
-    return chosen;
+    if (!selector->told)
+        return evaluate(selector, at, fill);
+    uint32_t *told = &selector->told[selector->trace->events.name[at]];
+    if (*told >> 1 != kind + 1)
+        *told = (kind + 1) << 1 | evaluate(selector, at, fill);
+    return *told & 1;
 }
 
 /* ---- devices ---- */

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rows_of.h"
 #include "steps.h"
 
 #define RUN_MORE               \
@@ -527,9 +528,38 @@ static void outermost_rows_are_those_that_go_beyond(void)
     finish(&run);
 }
 
+/* As many tags as there is room for behind the last one: what reads beyond it reads what is not there. */
+static int walked_wrongly(const uint8_t *tags, size_t count, uint32_t kinds)
+{
+    uint8_t copy[200];
+    const struct ap_trace trace = { .events = { .count = count, .tag = copy + sizeof(copy) - count } };
+    struct ap_rows_of at = ap_rows_of(&trace, kinds);
+    int wrong = 0;
+    memcpy(trace.events.tag, tags, count);
+    for (uint32_t row = 0; row < count; row++)
+        if (ap_row_is_of(&trace, row, kinds))
+            wrong += !ap_rows_of_next(&at) || at.row != row;
+    return wrong + ap_rows_of_next(&at);
+}
+
+/* Of no rows, of fewer than are looked at together, of as many, and of more. */
+static void a_walk_over_kinds_finds_what_a_look_at_each_row_finds(void)
+{
+    static const uint32_t sets[] = { 0, 1u << AP_KIND_kernel, AP_GPU_KINDS, AP_HOST_KINDS, UINT32_MAX, 1u << AP_KIND_none };
+    uint8_t tags[200];
+    int wrong = 0;
+    for (size_t i = 0; i < sizeof(tags); i++)
+        tags[i] = (uint8_t)(i * i * 7 % AP_KIND_COUNT_ | (i % 3 ? AP_ROW_X : 0) | (i % 5 ? 0 : AP_ROW_CPU_CATEGORY));
+    for (size_t count = 0; count <= sizeof(tags); count++)
+        for (size_t set = 0; set < AP_COUNT_OF(sets); set++)
+            wrong += walked_wrongly(tags, count, sets[set]);
+    is_int(wrong, 0, "rows of kinds in file order, whatever their number");
+}
+
 int main(void)
 {
     a_cursor_answers_like_a_search();
+    a_walk_over_kinds_finds_what_a_look_at_each_row_finds();
     outermost_rows_are_those_that_go_beyond();
     profiler_marks_of_the_host_go_first();
     names_that_only_look_like_marks_are_none();

@@ -35,10 +35,10 @@ static void write_escape(struct ap_out *out, uint32_t code_point)
 #define EACH(byte) (UINT64_C(0x0101010101010101) * (byte))
 
 /* Of eight bytes below 0x80: the high bit of the first of those that are below @limit, which is at most 0x80, is set; so may
- * be that of others behind it. */
+ * be that of others behind it, and other bits. */
 static uint64_t below(uint64_t bytes, uint64_t limit)
 {
-    return (bytes - EACH(limit)) & EACH(0x80);
+    return bytes - EACH(limit);
 }
 
 /* Do eight bytes stand for themselves? */
@@ -46,8 +46,9 @@ static bool are_plain(const char *text)
 {
     uint64_t bytes;
     memcpy(&bytes, text, sizeof(bytes));
-    return !(bytes & EACH(0x80)) && !below(bytes, ' ') && !below(bytes ^ EACH(0x7f), 1) && !below(bytes ^ EACH('"'), 1) &&
-           !below(bytes ^ EACH('\\'), 1);
+    uint64_t odd = bytes | below(bytes, ' ') | below(bytes ^ EACH(0x7f), 1) | below(bytes ^ EACH('"'), 1) |
+                   below(bytes ^ EACH('\\'), 1);
+    return !(odd & EACH(0x80));
 }
 
 static bool is_plain(char byte)
@@ -60,6 +61,8 @@ static size_t skip_plain(struct ap_text text, size_t at)
 {
     while (at + 8 <= text.bytes && are_plain(text.data + at))
         at += 8;
+    if (at < text.bytes && text.bytes - at < 8 && text.bytes >= 8 && are_plain(text.data + text.bytes - 8))
+        return text.bytes;
     while (at < text.bytes && is_plain(text.data[at]))
         at++;
     return at;

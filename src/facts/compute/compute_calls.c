@@ -6,6 +6,7 @@
 #include "engine_steps.h"
 #include "kernel_name.h"
 #include "pair_map.h"
+#include "rows_of.h"
 #include "sort.h"
 
 #include "poison.h"
@@ -88,9 +89,8 @@ static enum ap_status find_formulas(struct finding *finding, struct ap_error *re
     const struct ap_trace *trace = finding->trace;
     size_t count = ap_trace_id_count(trace);
     AP_TRY(AP_ALLOC_CLEARED(finding->compute->gate, finding->formulas, count, reterr));
-    for (size_t row = 0; row < trace->events.count; row++)
-        if (ap_row_kind(trace->events.tag[row]) == AP_KIND_operator)
-            find_formula(finding, trace->events.name[row]);
+    for (struct ap_rows_of at = ap_rows_of(trace, 1u << AP_KIND_operator); ap_rows_of_next(&at);)
+        find_formula(finding, trace->events.name[at.row]);
     for (size_t i = 0; i < graphs->mapped_count; i++)
         if (graphs->mapped[i].op)
             find_formula(finding, graphs->mapped[i].op);

@@ -4,6 +4,7 @@
 #include "engine_steps.h"
 
 #include "quantile.h"
+#include "rows_of.h"
 #include "sort.h"
 
 #include "poison.h"
@@ -217,11 +218,11 @@ static void count_graph_launches(struct finding *finding)
     const struct ap_call_kinds *calls = &finding->facts->calls;
     if (!calls->count || !memchr(calls->by_name, AP_CALL_graph_launch, calls->count))
         return;
-    for (uint32_t row = 0; row < trace->events.count; row++) {
-        if (ap_row_kind(trace->events.tag[row]) != AP_KIND_runtime || trace->events.start_ns[row] == AP_START_UNKNOWN ||
-            ap_call_kind_of(calls, trace, row) != AP_CALL_graph_launch)
+    for (struct ap_rows_of at = ap_rows_of(trace, 1u << AP_KIND_runtime); ap_rows_of_next(&at);) {
+        if (trace->events.start_ns[at.row] == AP_START_UNKNOWN ||
+            ap_call_kind_of(calls, trace, at.row) != AP_CALL_graph_launch)
             continue;
-        size_t step = ap_engine_step_at(finding->steps, trace->events.start_ns[row]);
+        size_t step = ap_engine_step_at(finding->steps, trace->events.start_ns[at.row]);
         if (step < finding->steps->count)
             finding->steps->steps[step].graph_launches++;
     }

@@ -13,35 +13,54 @@ struct launch {
     int64_t at_ns, sum_ns;
 };
 
-static int by_time(const void *left, const void *right)
+struct launches {
+    struct launch *list;
+    size_t count;
+};
+
+/* Numbers of links, by launch. */
+static inline bool launched_before(const void *context, uint32_t a, uint32_t b)
 {
-    const struct launch *a = left, *b = right;
-    AP_BY_SMALLER(a->at_ns, b->at_ns);
-    AP_BY_SMALLER(a->sum_ns, b->sum_ns);
-    return 0;
+    const struct ap_facts *facts = context;
+    const int64_t *start_ns = facts->trace->events.start_ns;
+    AP_SMALLER_FIRST(start_ns[facts->links.rows[a].launch], start_ns[facts->links.rows[b].launch]);
+    return a < b;
 }
 
-static size_t read_launches(const struct ap_facts *facts, struct launch *launches, bool *overflowed)
+static void add_up(struct launches *launches, const struct ap_facts *facts, const uint32_t *order, bool *overflowed)
 {
     const struct ap_events *events = &facts->trace->events;
-    size_t count = 0;
-    for (size_t i = 0; i < facts->links.count; i++) {
-        const struct ap_device_row *row = &facts->links.rows[i];
-        if (row->launch != AP_NO_ROW)
-            launches[count++] = (struct launch){ events->start_ns[row->launch], events->dur_ns[row->row] };
+    int64_t sum_ns = 0;
+    for (size_t i = 0; i < launches->count; i++) {
+        const struct ap_device_row *row = &facts->links.rows[order[i]];
+        sum_ns = ap_add_sat(sum_ns, events->dur_ns[row->row], overflowed);
+        launches->list[i] = (struct launch){ events->start_ns[row->launch], sum_ns };
     }
-    ap_sort(launches, count, sizeof(launches[0]), by_time);
-    for (size_t i = 1; i < count; i++)
-        launches[i].sum_ns = ap_add_sat(launches[i - 1].sum_ns, launches[i].sum_ns, overflowed);
-    return count;
+}
+
+static enum ap_status read_launches(struct launches *launches, const struct ap_facts *facts, bool *overflowed,
+                                    struct ap_error *reterr)
+{
+    struct ap_gate *gate = facts->gate;
+    uint32_t *order;
+    AP_TRY(AP_ALLOC(gate, order, facts->links.count, reterr));
+    for (size_t i = 0; i < facts->links.count; i++)
+        if (facts->links.rows[i].launch != AP_NO_ROW)
+            order[launches->count++] = (uint32_t)i;
+    enum ap_status status = ap_sort_list(gate, order, launches->count, launched_before, facts, reterr);
+    AP_AND_THEN(status, AP_ALLOC(gate, launches->list, facts->links.count, reterr));
+    if (status == AP_OK)
+        add_up(launches, facts, order, overflowed);
+    AP_FREE(gate, order, facts->links.count);
+    return status;
 }
 
 /* Of all that was launched before the time. */
-static int64_t work_before(const struct launch *launches, size_t count, int64_t at_ns)
+static int64_t work_before(const struct launches *launches, int64_t at_ns)
 {
     size_t before = 0;
-    AP_BISECT(before, count, at, launches[at].at_ns < at_ns);
-    return before ? launches[before - 1].sum_ns : 0;
+    AP_BISECT(before, launches->count, at, launches->list[at].at_ns < at_ns);
+    return before ? launches->list[before - 1].sum_ns : 0;
 }
 
 /* The share that could go, as on the host where no other is known. */
@@ -66,61 +85,77 @@ static bool any_has_known_time(const struct ap_habits *habits)
     return false;
 }
 
-static void add_work(struct ap_habits *habits, struct ap_habit *habit, const struct launch *launches, size_t count)
+static void add_work(struct ap_habits *habits, struct ap_habit *habit, const struct launches *launches)
 {
     for (size_t i = 0; i < habit->time.count; i++) {
         const struct ap_stretch *stretch = &habit->time.list[i];
-        int64_t work_ns = work_before(launches, count, stretch->end_ns) - work_before(launches, count, stretch->start_ns);
+        int64_t work_ns = work_before(launches, stretch->end_ns) - work_before(launches, stretch->start_ns);
         habit->work_ns = ap_add_sat(habit->work_ns, work_ns, &habits->overflowed);
     }
     habit->work_saves_ns = ap_share_of(habit->work_ns, share_that_goes(habits, habit));
 }
 
-/* Both lists are in order of time. */
-static void add_idle(struct ap_habits *habits, struct ap_habit *habit, struct ap_gap_walk walk)
+/* Of the gap, what lies in the habit's time, and at which stretch of that the next gap is to be sought. Both are in order of
+ * time. */
+static int64_t common_ns(const struct ap_stretches *time, const struct ap_gap *gap, size_t *at)
 {
-    const struct ap_stretches *time = &habit->time;
-    struct ap_gap gap;
-    size_t at = 0;
-    while (ap_gap_next(&walk, &gap)) {
-        while (at < time->count && time->list[at].end_ns <= gap.start_ns)
-            at++;
-        for (size_t i = at; i < time->count && time->list[i].start_ns < gap.end_ns; i++) {
-            int64_t from_ns = time->list[i].start_ns > gap.start_ns ? time->list[i].start_ns : gap.start_ns;
-            int64_t to_ns = time->list[i].end_ns < gap.end_ns ? time->list[i].end_ns : gap.end_ns;
-            habit->device_ns = ap_add_sat(habit->device_ns, to_ns - from_ns, &habits->overflowed);
-            at = i;
-        }
+    int64_t sum_ns = 0;
+    while (*at < time->count && time->list[*at].end_ns <= gap->start_ns)
+        ++*at;
+    for (size_t i = *at; i < time->count && time->list[i].start_ns < gap->end_ns; i++) {
+        int64_t from_ns = time->list[i].start_ns > gap->start_ns ? time->list[i].start_ns : gap->start_ns;
+        int64_t to_ns = time->list[i].end_ns < gap->end_ns ? time->list[i].end_ns : gap->end_ns;
+        sum_ns += to_ns - from_ns; /* at most the gap: stretches lie apart */
+        *at = i;
     }
+    return sum_ns;
 }
 
-static void add_devices(struct ap_habits *habits, struct ap_habit *habit, const struct launch *launches, size_t count,
-                        struct ap_gap_walk walk)
+static void add_idle(struct ap_habits *habits, struct ap_habit **timed, size_t count, struct ap_gap_walk walk)
 {
-    habit->has_device = true;
-    (void)ap_stretches_length_ns(&habit->time); /* puts them in order: each launch counts once */
-    add_work(habits, habit, launches, count);
-    habit->device_ns = ap_add_sat(habit->device_ns, habit->work_ns, &habits->overflowed);
-    add_idle(habits, habit, walk);
-    habit->device_saves_ns = ap_share_of(habit->device_ns, share_that_goes(habits, habit));
+    size_t at[AP_HABIT_COUNT_] = { 0 };
+    struct ap_gap gap;
+    while (ap_gap_next(&walk, &gap))
+        for (size_t i = 0; i < count; i++) {
+            int64_t idle_ns = common_ns(&timed[i]->time, &gap, &at[i]);
+            timed[i]->device_ns = ap_add_sat(timed[i]->device_ns, idle_ns, &habits->overflowed);
+        }
+}
+
+static void add_devices(struct ap_habits *habits, const struct launches *launches, struct ap_gap_walk walk)
+{
+    struct ap_habit *timed[AP_HABIT_COUNT_];
+    size_t count = 0;
+    for (size_t i = 0; i < AP_HABIT_COUNT_; i++) {
+        if (!has_known_time(&habits->of[i]))
+            continue;
+        struct ap_habit *habit = timed[count++] = &habits->of[i];
+        habit->has_device = true;
+        (void)ap_stretches_length_ns(&habit->time); /* puts them in order: each launch counts once */
+        add_work(habits, habit, launches);
+        habit->device_ns = ap_add_sat(habit->device_ns, habit->work_ns, &habits->overflowed);
+    }
+    add_idle(habits, timed, count, walk);
+    for (size_t i = 0; i < count; i++)
+        timed[i]->device_saves_ns = ap_share_of(timed[i]->device_ns, share_that_goes(habits, timed[i]));
 }
 
 enum ap_status ap_habits_of_devices(struct ap_habits *habits, const struct ap_facts *facts, struct ap_error *reterr)
 {
     struct ap_merged_work merged;
-    struct launch *launches = NULL;
-    size_t capacity = 0;
+    struct launches launches = { NULL, 0 };
     if (!facts->links.count || !any_has_known_time(habits))
         return AP_OK;
-    AP_TRY(AP_RESERVE(habits->gate, launches, capacity, facts->links.count, reterr));
-    size_t count = read_launches(facts, launches, &habits->overflowed);
-    enum ap_status status = ap_merged_work_init(&merged, facts->trace, &facts->links, habits->gate, reterr);
-    int64_t first_ns = status == AP_OK ? facts->trace->events.start_ns[ap_merged_work_at(&merged, 0)->row] : 0;
-    for (size_t i = 0; i < AP_HABIT_COUNT_ && status == AP_OK; i++)
-        if (has_known_time(&habits->of[i])) /* up to the last work */
-            add_devices(habits, &habits->of[i], launches, count,
+    enum ap_status status = read_launches(&launches, facts, &habits->overflowed, reterr);
+    if (status == AP_OK) {
+        status = ap_merged_work_init(&merged, facts->trace, &facts->links, habits->gate, reterr);
+        if (status == AP_OK) {
+            int64_t first_ns = facts->trace->events.start_ns[ap_merged_work_at(&merged, 0)->row];
+            add_devices(habits, &launches, /* up to the last work */
                         (struct ap_gap_walk){ .merged = &merged, .busy_to_ns = first_ns, .end_ns = INT64_MIN });
-    ap_merged_work_release(&merged);
-    AP_FREE(habits->gate, launches, capacity);
+        }
+        ap_merged_work_release(&merged);
+    }
+    AP_FREE(facts->gate, launches.list, facts->links.count);
     return status;
 }

@@ -4,6 +4,7 @@
 
 #include "habits.h"
 #include "nest.h"
+#include "rows_of.h"
 
 #include "poison.h"
 
@@ -266,14 +267,6 @@ static enum ap_status find_lines(struct lines *lines, struct ap_error *reterr)
     return AP_OK;
 }
 
-static bool has_python(const struct ap_trace *trace)
-{
-    for (uint32_t row = 0; row < trace->events.count; row++)
-        if (ap_row_is_of(trace, row, 1u << AP_KIND_python))
-            return true;
-    return false;
-}
-
 enum ap_status ap_habits_of_lines(struct ap_habits *habits, const struct ap_facts *facts, struct ap_error *reterr)
 {
     struct ap_gate *gate = habits->gate;
@@ -283,7 +276,7 @@ enum ap_status ap_habits_of_lines(struct ap_habits *habits, const struct ap_fact
                            .patterns = { .gate = gate },
                            .nest = { .gate = gate },
                            .name_count = ap_trace_id_count(facts->trace) };
-    if (facts->main_track == AP_NO_ROW || !has_python(facts->trace))
+    if (facts->main_track == AP_NO_ROW || !ap_has_rows_of(facts->trace, 1u << AP_KIND_python))
         return AP_OK;
     enum ap_status status = find_hooks(&lines, reterr);
     AP_AND_THEN(status, find_lines(&lines, reterr));

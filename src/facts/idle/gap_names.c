@@ -14,7 +14,7 @@ static bool is_built_in(const struct ap_trace *trace, uint32_t row)
 }
 
 /* The Python function that called it, where it is a built-in one; the user's that called that, where it is a library's. */
-static uint32_t caller_of(struct ap_gap_names *names, uint32_t row)
+static uint32_t find_caller(struct ap_gap_names *names, uint32_t row)
 {
     const struct ap_trace *trace = names->trace;
     if (!ap_row_is_of(trace, row, 1u << AP_KIND_python) || ap_is_user_frame(&names->frames, trace->events.name[row]))
@@ -33,6 +33,15 @@ static uint32_t caller_of(struct ap_gap_names *names, uint32_t row)
         function = function == AP_NO_ROW && !is_built_in(trace, around) ? around : function;
     }
     return function == AP_NO_ROW ? row : function;
+}
+
+/* A row is innermost again and again, each time that one within it has ended. */
+static uint32_t caller_of(struct ap_gap_names *names, uint32_t row)
+{
+    struct ap_known_caller *known = &names->known[row % AP_COUNT_OF(names->known)];
+    if (known->asked != row + 1)
+        *known = (struct ap_known_caller){ row + 1, find_caller(names, row) };
+    return known->caller;
 }
 
 /* The number of the pair. A gap is in the same few names again and again. */

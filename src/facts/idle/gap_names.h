@@ -9,6 +9,10 @@
 #include "split.h"
 #include "user_frame.h"
 
+struct ap_known_caller {
+    uint32_t asked, caller; /* the row + 1 that was asked for; 0 = none */
+};
+
 struct ap_gap_names {
     struct ap_gate *gate;
     const struct ap_trace *trace;
@@ -18,6 +22,7 @@ struct ap_gap_names {
     uint32_t *number_of;    /* by name: the number of its pair that was used last, or of another one */
     int64_t *sum_ns;        /* by number of the pair */
     size_t sum_capacity;
+    struct ap_known_caller known[64];
     bool failed; /* for want of memory */
 };
 

@@ -26,12 +26,6 @@ const char *ap_idle_cause_meaning(enum ap_idle_cause cause)
     return causes[cause].meaning;
 }
 
-bool ap_idle_is_of_host(enum ap_idle_cause cause)
-{
-    return cause == AP_IDLE_host_python || cause == AP_IDLE_host_autograd || cause == AP_IDLE_host_optimizer ||
-           cause == AP_IDLE_host_operator || cause == AP_IDLE_untraced || cause == AP_IDLE_launch_overhead;
-}
-
 /* What a name says of its row, by kind of row; the first line that matches decides. */
 struct name_rule {
     uint32_t kinds;

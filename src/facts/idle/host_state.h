@@ -19,7 +19,13 @@ const char *ap_idle_cause_name(enum ap_idle_cause cause);
 const char *ap_idle_cause_meaning(enum ap_idle_cause cause);
 
 /** The host's own work, and launches: what a device waits for while neither batches nor other devices are the cause. */
-bool ap_idle_is_of_host(enum ap_idle_cause cause);
+#define AP_IDLE_OF_HOST                                                                                                     \
+    (1u << AP_IDLE_host_python | 1u << AP_IDLE_host_autograd | 1u << AP_IDLE_host_optimizer | 1u << AP_IDLE_host_operator | \
+     1u << AP_IDLE_untraced | 1u << AP_IDLE_launch_overhead)
+static inline bool ap_idle_is_of_host(enum ap_idle_cause cause)
+{
+    return AP_IDLE_OF_HOST >> cause & 1;
+}
 
 struct ap_host_states {
     struct ap_gate *gate;

@@ -2,6 +2,7 @@
 #include "loading.h"
 
 #include "name_pattern.h"
+#include "rows_of.h"
 #include "sort.h"
 
 #include "poison.h"
@@ -17,13 +18,13 @@ static int by_start(const void *left, const void *right)
 static enum ap_status take_rows(struct ap_loading *loading, const struct ap_trace *trace,
                                 const struct ap_name_patterns *names, struct ap_error *reterr)
 {
-    for (uint32_t row = 0; row < trace->events.count; row++) {
-        int64_t start_ns = trace->events.start_ns[row];
-        if (ap_row_kind(trace->events.tag[row]) != AP_KIND_overhead || start_ns == AP_START_UNKNOWN ||
-            trace->events.dur_ns[row] <= 0 || ap_name_patterns_first(names, ap_row_name(trace, row), 1))
+    for (struct ap_rows_of at = ap_rows_of(trace, 1u << AP_KIND_overhead); ap_rows_of_next(&at);) {
+        int64_t start_ns = trace->events.start_ns[at.row];
+        if (start_ns == AP_START_UNKNOWN || trace->events.dur_ns[at.row] <= 0 ||
+            ap_name_patterns_first(names, ap_row_name(trace, at.row), 1))
             continue;
         AP_TRY_ADD(loading->gate, loading->spans, loading->count, loading->capacity, reterr,
-                   (struct ap_loading_span){ start_ns, ap_row_end_ns(trace, row) });
+                   (struct ap_loading_span){ start_ns, ap_row_end_ns(trace, at.row) });
     }
     return AP_OK;
 }

@@ -203,7 +203,7 @@ static int64_t middle_ns(uint32_t class)
     return (2 * least + 1) * ((int64_t)1 << doublings) / 2;
 }
 
-static enum ap_status count_equals(struct search *s, const struct piece *piece, struct ap_error *reterr)
+static inline enum ap_status count_equals(struct search *s, const struct piece *piece, struct ap_error *reterr)
 {
     (void)reterr;
     enum piece_class class = class_of(s, piece);

@@ -31,10 +31,11 @@ int64_t ap_recording_edge_ns(const struct ap_trace *trace, const struct ap_row_o
     uint64_t counts[EDGE_STEPS] = { 0 }, count = 0, below = 0;
     for (size_t i = 0; i + 1 < order->count; i++) {
         uint32_t row = order->rows[i], inner = order->rows[i + 1];
+        if (!is_operator(trace, row) || !is_operator(trace, inner))
+            continue;
         uint32_t behind = i + 2 < order->count ? order->rows[i + 2] : AP_NO_ROW, track = trace->events.track[row];
         int64_t end_ns = ap_row_end_ns(trace, row);
-        if (!is_operator(trace, row) || !is_operator(trace, inner) || trace->events.track[inner] != track ||
-            ap_row_end_ns(trace, inner) > end_ns ||
+        if (trace->events.track[inner] != track || ap_row_end_ns(trace, inner) > end_ns ||
             (behind != AP_NO_ROW && trace->events.track[behind] == track && trace->events.start_ns[behind] < end_ns))
             continue;
         int64_t step = (trace->events.dur_ns[row] - trace->events.dur_ns[inner]) / EDGE_STEP_NS;

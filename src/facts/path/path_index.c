@@ -212,11 +212,20 @@ static inline bool starts_before(const void *context, uint32_t a, uint32_t b)
     return events->start_ns[a] != events->start_ns[b] ? events->start_ns[a] < events->start_ns[b] : a < b;
 }
 
+static bool any_name_is_backward(const struct ap_path_index *index)
+{
+    size_t id = ap_trace_id_count(index->trace);
+    while (id && !(index->names[id - 1] & AP_PATH_NAME_BACKWARD))
+        id--;
+    return id;
+}
+
 static enum ap_status list_backward(struct ap_path_index *index, const struct ap_row_order *order,
                                     struct backward_rows *backward, struct ap_error *reterr)
 {
     const struct ap_trace *trace = index->trace;
-    for (size_t i = 0; i < order->count; i++) {
+    bool any = any_name_is_backward(index);
+    for (size_t i = 0; i < order->count && any; i++) {
         uint32_t row = order->rows[i];
         if (!is_backward(index, row))
             continue;

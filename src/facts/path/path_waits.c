@@ -5,6 +5,7 @@
 #include "decimal.h"
 #include "id_map.h"
 #include "path_index.h"
+#include "rows_of.h"
 #include "sort.h"
 
 #include "poison.h"
@@ -14,8 +15,8 @@
 static size_t count_sync_rows(const struct ap_trace *trace)
 {
     size_t count = 0;
-    for (size_t row = 0; row < trace->events.count; row++)
-        count += ap_row_kind(trace->events.tag[row]) == AP_KIND_gpu_sync && ap_row_sync(trace, (uint32_t)row);
+    for (struct ap_rows_of at = ap_rows_of(trace, 1u << AP_KIND_gpu_sync); ap_rows_of_next(&at);)
+        count += ap_row_sync(trace, at.row) != NULL;
     return count;
 }
 
@@ -70,17 +71,16 @@ static uint32_t find_stream(const struct stream_keys *streams, const uint32_t *o
 static void fill_syncs(struct ap_path_index *index, const struct stream_keys *streams, const uint32_t *order)
 {
     const struct ap_trace *trace = index->trace;
-    size_t at = 0;
-    for (uint32_t row = 0; row < trace->events.count; row++) {
-        const struct ap_sync_detail *sync =
-            ap_row_kind(trace->events.tag[row]) == AP_KIND_gpu_sync ? ap_row_sync(trace, row) : NULL;
+    size_t filled = 0;
+    for (struct ap_rows_of at = ap_rows_of(trace, 1u << AP_KIND_gpu_sync); ap_rows_of_next(&at);) {
+        const struct ap_sync_detail *sync = ap_row_sync(trace, at.row);
         if (!sync)
             continue;
-        uint32_t pid = trace->tracks[trace->events.track[row]].pid.id;
-        index->syncs[at++] = (struct ap_path_sync){
+        uint32_t pid = trace->tracks[trace->events.track[at.row]].pid.id;
+        index->syncs[filled++] = (struct ap_path_sync){
             .call = AP_NO_ROW,
             .record_call = AP_NO_ROW,
-            .row = row,
+            .row = at.row,
             .stream = find_stream(streams, order, pid, sync->stream),
             .wait_on = find_stream(streams, order, pid, sync->wait_on_stream),
         };
@@ -117,13 +117,13 @@ static enum ap_status find_sync_calls(struct ap_path_index *index, struct ap_err
         if (sync->record_correlation)
             (void)ap_id_map_add(&calls, sync->record_correlation);
     }
-    for (uint32_t row = 0; row < trace->events.count; row++) {
-        if (ap_row_kind(trace->events.tag[row]) != AP_KIND_runtime || trace->events.start_ns[row] == AP_START_UNKNOWN)
+    for (struct ap_rows_of at = ap_rows_of(trace, 1u << AP_KIND_runtime); ap_rows_of_next(&at);) {
+        if (trace->events.start_ns[at.row] == AP_START_UNKNOWN)
             continue;
-        const struct ap_call_detail *call = ap_row_call(trace, row);
+        const struct ap_call_detail *call = ap_row_call(trace, at.row);
         uint32_t *found = call && call->correlation ? ap_id_map_find(&calls, call->correlation) : NULL;
         if (found && *found == AP_ID_NONE)
-            *found = row;
+            *found = at.row;
     }
     for (size_t i = 0; i < index->sync_count; i++) {
         const struct ap_sync_detail *sync = ap_row_sync(trace, index->syncs[i].row);

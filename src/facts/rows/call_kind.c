@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "name_pattern.h"
+#include "rows_of.h"
 
 #include "poison.h"
 
@@ -29,9 +30,9 @@ const char *ap_call_kind_word(enum ap_call_kind kind)
 
 static void classify(struct ap_call_kinds *kinds, const struct ap_trace *trace, const struct ap_name_patterns *set)
 {
-    for (size_t row = 0; row < trace->events.count; row++) {
-        uint32_t name = trace->events.name[row];
-        if (ap_row_kind(trace->events.tag[row]) != AP_KIND_runtime || kinds->by_name[name] != AP_CALL_none)
+    for (struct ap_rows_of at = ap_rows_of(trace, 1u << AP_KIND_runtime); ap_rows_of_next(&at);) {
+        uint32_t name = trace->events.name[at.row];
+        if (kinds->by_name[name] != AP_CALL_none)
             continue;
         struct ap_text text = ap_trace_text(trace, name);
         kinds->by_name[name] = kind_of_entry[ap_name_patterns_first(set, text, AP_COUNT_OF(patterns))];

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "kernel_name.h"
+#include "rows_of.h"
 #include "word_search.h"
 
 #include "poison.h"
@@ -173,10 +174,8 @@ static enum ap_status prepare(struct recognizer *recognizer, struct ap_gate *gat
 static enum ap_status recognize_names(struct ap_kernel_families *families, const struct ap_trace *trace,
                                       struct recognizer *recognizer, struct ap_error *reterr)
 {
-    for (size_t row = 0; row < trace->events.count; row++) {
-        if (ap_row_kind(trace->events.tag[row]) != AP_KIND_kernel)
-            continue;
-        uint32_t name = trace->events.name[row];
+    for (struct ap_rows_of at = ap_rows_of(trace, 1u << AP_KIND_kernel); ap_rows_of_next(&at);) {
+        uint32_t name = trace->events.name[at.row];
         if (families->of_name[name])
             continue;
         AP_TRY(prepare(recognizer, families->gate, reterr));

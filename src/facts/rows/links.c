@@ -2,6 +2,7 @@
 #include "links.h"
 
 #include "key_table.h"
+#include "rows_of.h"
 
 #include "poison.h"
 
@@ -52,15 +53,14 @@ static ap_link_key call_key(const struct ap_trace *trace, uint32_t row, bool by_
 static bool find_calls(struct ap_key_table *calls, const struct ap_trace *trace, bool by_external_id)
 {
     bool alone = true;
-    for (uint32_t row = 0; row < trace->events.count; row++) {
-        if (ap_row_kind(trace->events.tag[row]) != AP_KIND_runtime || trace->events.start_ns[row] == AP_START_UNKNOWN ||
-            trace->events.dur_ns[row] < 0)
+    for (struct ap_rows_of at = ap_rows_of(trace, 1u << AP_KIND_runtime); ap_rows_of_next(&at);) {
+        if (trace->events.start_ns[at.row] == AP_START_UNKNOWN || trace->events.dur_ns[at.row] < 0)
             continue;
-        ap_link_key key = call_key(trace, row, by_external_id);
+        ap_link_key key = call_key(trace, at.row, by_external_id);
         uint32_t *launch = key ? ap_key_table_find(calls, key) : NULL;
         alone = alone && !(launch && *launch != AP_ID_NONE);
         if (launch && *launch == AP_ID_NONE)
-            *launch = row;
+            *launch = at.row;
     }
     return alone;
 }
@@ -107,14 +107,14 @@ static ap_link_key op_id(const struct ap_trace *trace, const struct ap_device_ro
 
 static void find_ops(struct ap_key_table *ops, const struct ap_trace *trace)
 {
-    for (uint32_t row = 0; row < trace->events.count; row++) {
-        if (!ap_row_is_of(trace, row, 1u << AP_KIND_operator | 1u << AP_KIND_annotation) ||
-            trace->events.start_ns[row] == AP_START_UNKNOWN || trace->events.dur_ns[row] < 0)
+    for (struct ap_rows_of at = ap_rows_of(trace, 1u << AP_KIND_operator | 1u << AP_KIND_annotation);
+         ap_rows_of_next(&at);) {
+        if (trace->events.start_ns[at.row] == AP_START_UNKNOWN || trace->events.dur_ns[at.row] < 0)
             continue;
-        const struct ap_op_detail *op = ap_row_op(trace, row);
+        const struct ap_op_detail *op = ap_row_op(trace, at.row);
         uint32_t *found = op && op->external_id ? ap_key_table_find(ops, op->external_id) : NULL;
         if (found && *found == AP_ID_NONE)
-            *found = row;
+            *found = at.row;
     }
 }
 

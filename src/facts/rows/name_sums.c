@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "name_sums.h"
 
+#include "rows_of.h"
 #include "sort.h"
 
 #include "poison.h"
@@ -36,9 +37,8 @@ enum ap_status ap_name_sums_add(struct ap_name_sums *sums, const struct ap_trace
 enum ap_status ap_name_sums_add_all(struct ap_name_sums *sums, const struct ap_trace *trace, enum ap_event_kind kind,
                                     struct ap_error *reterr)
 {
-    for (size_t row = 0; row < trace->events.count; row++)
-        if (ap_row_kind(trace->events.tag[row]) == kind)
-            AP_TRY(ap_name_sums_add(sums, trace, (uint32_t)row, reterr));
+    for (struct ap_rows_of at = ap_rows_of(trace, 1u << kind); ap_rows_of_next(&at);)
+        AP_TRY(ap_name_sums_add(sums, trace, at.row, reterr));
     return AP_OK;
 }
 

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "rows_of.h"
 #include "sort.h"
 
 #include "poison.h"
@@ -112,44 +113,59 @@ static inline bool device_before(const void *context, uint32_t a, uint32_t b)
     return row_before(&trace->events, a, b);
 }
 
-/* Into @rows, where they have been counted. */
-static size_t list_rows(const struct ap_row_order *order, const struct ap_trace *trace, uint32_t kinds, bool outermost,
-                        uint32_t *rows)
+struct row_list {
+    uint32_t *rows;
+    size_t count, capacity;
+};
+
+static enum ap_status list_rows(const struct ap_row_order *order, const struct ap_trace *trace, uint32_t kinds,
+                                bool outermost, struct row_list *list, struct ap_error *reterr)
 {
-    size_t count = 0;
     for (size_t track = 0; track < order->track_count; track++) {
         int64_t covered_to_ns = INT64_MIN;
         for (size_t i = order->track_start[track]; i < order->track_start[track + 1]; i++) {
             uint32_t row = order->rows[i];
             if (!ap_row_is_of(trace, row, kinds) || (outermost && ap_row_end_ns(trace, row) <= covered_to_ns))
                 continue;
-            if (rows)
-                rows[count] = row;
-            count++;
+            AP_TRY_ADD(order->gate, list->rows, list->count, list->capacity, reterr, row);
             covered_to_ns = outermost ? ap_row_end_ns(trace, row) : covered_to_ns;
         }
     }
-    return count;
+    return AP_OK;
+}
+
+/* The caller gives back as many as there are. */
+static enum ap_status fit(struct row_list *list, struct ap_gate *gate, struct ap_error *reterr)
+{
+    if (!list->count || list->count == list->capacity)
+        return AP_OK;
+    uint32_t *rows = ap_mem_resize(gate, list->rows, list->capacity * sizeof(rows[0]), list->count * sizeof(rows[0]));
+    if (!rows)
+        return ap_fail_memory(gate, reterr);
+    list->rows = rows;
+    list->capacity = list->count;
+    return AP_OK;
 }
 
 enum ap_status ap_rows_by_start(const struct ap_row_order *order, const struct ap_trace *trace, uint32_t kinds,
                                 enum ap_rows_order by, uint32_t **ret_rows, size_t *ret_count, struct ap_error *reterr)
 {
     bool outermost = by == AP_ROWS_OUTERMOST_BY_START;
-    size_t count = list_rows(order, trace, kinds, outermost, NULL);
+    struct row_list list = { NULL, 0, 0 };
     *ret_rows = NULL;
-    *ret_count = count;
-    if (!count)
+    *ret_count = 0;
+    if (!ap_has_rows_of(trace, kinds))
         return AP_OK;
-    uint32_t *rows;
-    AP_TRY(AP_ALLOC(order->gate, rows, count, reterr));
-    (void)list_rows(order, trace, kinds, outermost, rows);
-    enum ap_status status = by == AP_ROWS_BY_DEVICE
-                                ? ap_sort_list(order->gate, rows, count, device_before, trace, reterr)
-                                : ap_sort_list(order->gate, rows, count, row_before, &trace->events, reterr);
-    if (status == AP_OK)
-        *ret_rows = rows;
-    else
-        AP_FREE(order->gate, rows, count);
+    enum ap_status status = list_rows(order, trace, kinds, outermost, &list, reterr);
+    AP_AND_THEN(status, fit(&list, order->gate, reterr));
+    AP_AND_THEN(status, by == AP_ROWS_BY_DEVICE
+                            ? ap_sort_list(order->gate, list.rows, list.count, device_before, trace, reterr)
+                            : ap_sort_list(order->gate, list.rows, list.count, row_before, &trace->events, reterr));
+    if (status == AP_OK) {
+        *ret_rows = list.rows;
+        *ret_count = list.count;
+    } else {
+        AP_FREE(order->gate, list.rows, list.capacity);
+    }
     return status;
 }

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "rows_of.h"
 #include "sort.h"
 
 #include "poison.h"
@@ -38,16 +39,12 @@ static bool is_server_step(struct ap_text name)
 /* Until 2021-06 annotations have the category of operators. */
 static uint32_t annotation_kinds(const struct ap_trace *trace)
 {
-    for (size_t row = 0; row < trace->events.count; row++)
-        if (ap_row_kind(trace->events.tag[row]) == AP_KIND_annotation)
-            return 1u << AP_KIND_annotation;
-    return 1u << AP_KIND_operator;
+    return ap_has_rows_of(trace, 1u << AP_KIND_annotation) ? 1u << AP_KIND_annotation : 1u << AP_KIND_operator;
 }
 
-static bool is_placed(const struct ap_trace *trace, size_t row, uint32_t kinds)
+static bool is_placed(const struct ap_trace *trace, uint32_t row)
 {
-    return kinds >> ap_row_kind(trace->events.tag[row]) & 1 && trace->events.start_ns[row] != AP_START_UNKNOWN &&
-           trace->events.dur_ns[row] >= 0;
+    return trace->events.start_ns[row] != AP_START_UNKNOWN && trace->events.dur_ns[row] >= 0;
 }
 
 /* Adds the placed rows of those kinds whose name is chosen (by name id), in file order. */
@@ -55,11 +52,9 @@ static enum ap_status take_chosen(struct ap_step_source *source, const struct ap
                                   uint32_t wanted, uint32_t kinds, struct ap_error *reterr)
 {
     source->count = 0;
-    for (size_t row = 0; row < trace->events.count; row++) {
-        if (chosen[trace->events.name[row]] != wanted || !is_placed(trace, row, kinds))
-            continue;
-        AP_TRY_ADD(source->gate, source->rows, source->count, source->capacity, reterr, (uint32_t)row);
-    }
+    for (struct ap_rows_of at = ap_rows_of(trace, kinds); ap_rows_of_next(&at);)
+        if (chosen[trace->events.name[at.row]] == wanted && is_placed(trace, at.row))
+            AP_TRY_ADD(source->gate, source->rows, source->count, source->capacity, reterr, at.row);
     return AP_OK;
 }
 

@@ -6,11 +6,18 @@
 /* Threads that run forward operators: more of them are left out of the search. */
 #define FORWARD_TRACKS 16
 
+/* Operators with a sequence number, in the order of rows. */
+struct numbered {
+    uint32_t *rows;
+    size_t count, capacity;
+};
+
 struct linking {
     struct ap_autograd *autograd;
     const struct ap_trace *trace;
     const struct ap_row_order *order;
     const struct ap_host_tree *tree;
+    struct numbered forward, backward;
     struct ap_pair_map sequences; /* (sequence, 0) of backward rows */
     int64_t *first_backward_ns;   /* by number of a sequence */
     size_t sequence_capacity;
@@ -34,14 +41,24 @@ static const struct ap_op_detail *op_of(const struct linking *linking, uint32_t 
     return op && op->sequence ? op : NULL;
 }
 
-static enum ap_status find_backward_sequences(struct linking *linking, struct ap_error *reterr)
+static enum ap_status list_numbered(struct linking *linking, struct ap_error *reterr)
 {
     for (size_t i = 0; i < linking->order->count; i++) {
-        uint32_t row = linking->order->rows[i], number, before = linking->sequences.count;
+        const struct ap_op_detail *op = op_of(linking, linking->order->rows[i]);
+        if (!op)
+            continue;
+        struct numbered *to = op->forward_thread ? &linking->backward : &linking->forward;
+        AP_TRY_ADD(linking->autograd->gate, to->rows, to->count, to->capacity, reterr, linking->order->rows[i]);
+    }
+    return AP_OK;
+}
+
+static enum ap_status find_backward_sequences(struct linking *linking, struct ap_error *reterr)
+{
+    for (size_t i = 0; i < linking->backward.count; i++) {
+        uint32_t row = linking->backward.rows[i], number, before = linking->sequences.count;
         const struct ap_op_detail *op = op_of(linking, row);
         int64_t start_ns = linking->trace->events.start_ns[row];
-        if (!op || !op->forward_thread)
-            continue;
         AP_TRY(ap_pair_map_add(&linking->sequences, op->sequence, 0, &number, reterr));
         AP_TRY(AP_RESERVE(linking->autograd->gate, linking->first_backward_ns, linking->sequence_capacity,
                           linking->sequences.count, reterr));
@@ -65,11 +82,10 @@ static bool is_searched(struct linking *linking, uint32_t track)
 /* Wrappers, views and others share the number: the row that starts last made the node. */
 static enum ap_status find_producers(struct linking *linking, struct ap_error *reterr)
 {
-    for (size_t i = 0; i < linking->order->count; i++) {
-        uint32_t row = linking->order->rows[i], track = linking->trace->events.track[row], number;
+    for (size_t i = 0; i < linking->forward.count; i++) {
+        uint32_t row = linking->forward.rows[i], track = linking->trace->events.track[row], number;
         const struct ap_op_detail *op = op_of(linking, row);
-        uint32_t sequence =
-            op && !op->forward_thread ? ap_pair_map_find(&linking->sequences, op->sequence, 0) : AP_PAIR_NONE;
+        uint32_t sequence = ap_pair_map_find(&linking->sequences, op->sequence, 0);
         if (sequence == AP_PAIR_NONE || linking->trace->events.start_ns[row] >= linking->first_backward_ns[sequence] ||
             !is_searched(linking, track))
             continue;
@@ -107,11 +123,9 @@ static bool same_number(const struct ap_op_detail *a, const struct ap_op_detail 
 static enum ap_status find_nodes(struct linking *linking, struct ap_error *reterr)
 {
     struct ap_autograd *autograd = linking->autograd;
-    for (size_t i = 0; i < linking->order->count; i++) {
-        uint32_t row = linking->order->rows[i];
+    for (size_t i = 0; i < linking->backward.count; i++) {
+        uint32_t row = linking->backward.rows[i];
         const struct ap_op_detail *op = op_of(linking, row);
-        if (!op || !op->forward_thread)
-            continue;
         uint32_t around = ap_host_around(linking->tree, linking->trace, row, 1u << AP_KIND_operator);
         if (around != AP_NO_ROW && same_number(op_of(linking, around), op)) {
             if (autograd->nodes[autograd->node_count - 1].row == around)
@@ -214,9 +228,16 @@ static enum ap_status new_sums(struct ap_autograd *autograd, struct ap_error *re
 }
 
 /* There may be as many sequence numbers as rows, so what is found by them goes as soon as nobody asks. */
+static void forget_numbered(struct linking *linking, struct numbered *numbered)
+{
+    AP_FREE(linking->autograd->gate, numbered->rows, numbered->capacity);
+    *numbered = (struct numbered){ NULL, 0, 0 };
+}
+
 static void forget_sequences(struct linking *linking)
 {
     ap_pair_map_release(&linking->sequences);
+    forget_numbered(linking, &linking->forward);
     AP_FREE(linking->autograd->gate, linking->first_backward_ns, linking->sequence_capacity);
     linking->first_backward_ns = NULL;
     linking->sequence_capacity = 0;
@@ -236,12 +257,14 @@ static void forget_producers(struct linking *linking)
 static enum ap_status link_nodes(struct linking *linking, struct ap_error *reterr)
 {
     struct ap_autograd *autograd = linking->autograd;
-    AP_TRY(find_backward_sequences(linking, reterr));
-    if (!linking->sequences.count)
+    AP_TRY(list_numbered(linking, reterr));
+    if (!linking->backward.count)
         return AP_OK;
+    AP_TRY(find_backward_sequences(linking, reterr));
     AP_TRY(find_producers(linking, reterr));
     forget_sequences(linking);
     AP_TRY(find_nodes(linking, reterr));
+    forget_numbered(linking, &linking->backward);
     for (uint32_t i = 0; i < autograd->node_count; i++)
         autograd->nodes[i].producer = producer_of(linking, autograd->nodes[i].row);
     forget_producers(linking);
@@ -267,6 +290,7 @@ enum ap_status ap_autograd_init(struct ap_autograd *autograd, const struct ap_tr
     linking.sequences.gate = linking.producers.gate = linking.votes.gate = linking.keys.gate = gate;
     enum ap_status status = link_nodes(&linking, reterr);
     forget_sequences(&linking);
+    forget_numbered(&linking, &linking.backward);
     forget_producers(&linking);
     ap_pair_map_release(&linking.keys);
     AP_FREE(gate, linking.key_nodes, linking.key_capacity);

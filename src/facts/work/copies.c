@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "host_chain.h"
+#include "rows_of.h"
 
 #include "poison.h"
 
@@ -188,11 +189,10 @@ static void find_launching(struct ap_copies *copies, const struct ap_trace *trac
                            const struct ap_links *links, const struct ap_call_kinds *kinds)
 {
     uint32_t last = AP_NO_ROW; /* marked: many calls that follow one another have the same parent */
-    for (uint32_t row = 0; row < trace->events.count; row++) {
-        if (ap_row_kind(trace->events.tag[row]) != AP_KIND_runtime || tree->parent[row] == last ||
-            !is_launching(ap_call_kind_of(kinds, trace, row)))
+    for (struct ap_rows_of at = ap_rows_of(trace, 1u << AP_KIND_runtime); ap_rows_of_next(&at);) {
+        if (tree->parent[at.row] == last || !is_launching(ap_call_kind_of(kinds, trace, at.row)))
             continue;
-        last = tree->parent[row];
+        last = tree->parent[at.row];
         mark(copies, trace, tree, last);
     }
     for (size_t i = 0; i < links->count; i++) {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "nest.h"
+#include "rows_of.h"
 
 #include "poison.h"
 
@@ -73,6 +74,7 @@ struct sweep {
     struct launched launched;
     struct ap_user_frames lines;
     struct ap_nest ops, modules, frames;
+    struct ap_step_cursor step;           /* of the row that was closed last */
     uint32_t *op_of_name, *frame_of_name; /* by name id: number, AP_PAIR_NONE = not met yet */
     size_t name_count;
     bool has_shapes, has_python, has_slots;
@@ -148,7 +150,7 @@ static enum ap_status add_op_frame(struct sweep *sweep, const struct ap_nest_row
 static enum ap_status add_slot(struct sweep *sweep, const struct ap_nest_row *closed, struct ap_error *reterr)
 {
     struct ap_host_work *work = sweep->work;
-    enum ap_step_class step_class = ap_step_class_at(sweep->input->steps, sweep->trace->events.start_ns[closed->row]);
+    enum ap_step_class step_class = ap_step_class_at(&sweep->step, sweep->trace->events.start_ns[closed->row]);
     uint32_t slot = AP_SLOT(step_class, ap_phase_of_row(sweep->input->phases, closed->row));
     uint32_t name = sweep->trace->events.name[closed->row], number;
     bool is_new;
@@ -405,14 +407,6 @@ static void add_up_modules(struct ap_host_work *work)
     }
 }
 
-static bool has_python_rows(const struct ap_trace *trace)
-{
-    for (size_t row = 0; row < trace->events.count; row++)
-        if (ap_row_kind(trace->events.tag[row]) == AP_KIND_python)
-            return true;
-    return false;
-}
-
 static enum ap_status new_column(struct sweep *sweep, uint32_t **column, struct ap_error *reterr)
 {
     AP_TRY(AP_ALLOC(sweep->work->gate, *column, sweep->name_count, reterr));
@@ -427,7 +421,7 @@ static enum ap_status sweep_init(struct sweep *sweep, struct ap_error *reterr)
     sweep->ops.gate = sweep->modules.gate = sweep->frames.gate = sweep->lines.gate = sweep->lines.library.gate = gate;
     sweep->launched.gate = sweep->launched.causes.gate = gate;
     sweep->has_shapes = ap_strpool_count(&sweep->trace->signatures) != 0;
-    sweep->has_python = has_python_rows(sweep->trace);
+    sweep->has_python = ap_has_rows_of(sweep->trace, 1u << AP_KIND_python);
     sweep->has_slots = !sweep->input->links->linked_count;
     sweep->name_count = ap_trace_id_count(sweep->trace);
     AP_TRY(launched_init(&sweep->launched, sweep->work, sweep->input, reterr));
@@ -468,7 +462,7 @@ enum ap_status ap_host_work_init(struct ap_host_work *work, const struct ap_host
     work->shape_map.gate = work->module_map.gate = work->op_frame_map.gate = work->slot_map.gate = gate;
     work->instance_map.gate = work->class_id_map.gate = gate;
     ap_strpool_init(&work->classes, gate);
-    struct sweep sweep = { .work = work, .input = input, .trace = input->trace };
+    struct sweep sweep = { .work = work, .input = input, .trace = input->trace, .step = { input->steps, 0 } };
     enum ap_status status = sweep_init(&sweep, reterr);
     AP_AND_THEN(status, go_over(&sweep, reterr));
     if (status == AP_OK)
@@ -498,11 +492,12 @@ void ap_host_work_release(struct ap_host_work *work)
     *work = (struct ap_host_work){ .gate = work->gate };
 }
 
-enum ap_step_class ap_step_class_at(const struct ap_steps *steps, int64_t at_ns)
+enum ap_step_class ap_step_class_at(struct ap_step_cursor *cursor, int64_t at_ns)
 {
+    const struct ap_steps *steps = cursor->steps;
     if (!steps->count)
         return AP_STEP_whole;
-    size_t step = ap_step_at(steps, at_ns);
+    size_t step = ap_step_cursor_at(cursor, at_ns);
     if (step == steps->count)
         return AP_STEP_outside;
     return steps->steps[step].cold ? AP_STEP_cold : steps->steps[step].cut ? AP_STEP_cut : AP_STEP_steady;

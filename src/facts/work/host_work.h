@@ -98,7 +98,7 @@ struct ap_host_work_input {
 
 enum ap_step_class { AP_STEP_whole, AP_STEP_steady, AP_STEP_cold, AP_STEP_cut, AP_STEP_outside, AP_STEP_CLASS_COUNT_ };
 /** The class of the step that holds the time: AP_STEP_whole in a trace without steps, AP_STEP_outside between them. */
-enum ap_step_class ap_step_class_at(const struct ap_steps *steps, int64_t at_ns);
+enum ap_step_class ap_step_class_at(struct ap_step_cursor *cursor, int64_t at_ns);
 /** Which part of the run a row belongs to: the class of its step, and its phase. */
 #define AP_SLOT(step_class, phase) ((uint32_t)(step_class)*AP_PHASE_COUNT_ + (uint32_t)(phase))
 

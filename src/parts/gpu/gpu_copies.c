@@ -6,6 +6,7 @@
 #include "cover.h"
 #include "gpu_work.h"
 #include "quantile.h"
+#include "rows_of.h"
 #include "sort.h"
 #include "waits.h"
 
@@ -71,17 +72,15 @@ static void sums_add(struct ap_gpu_work *work, struct sums *to, const struct sum
 static void sum_rows(struct ap_gpu_work *work, const struct ap_name_sums *names, struct sums *sums)
 {
     const struct ap_trace *trace = work->context->trace;
-    for (size_t i = 0; i < trace->events.count; i++) {
-        if (ap_row_kind(trace->events.tag[i]) != AP_KIND_memcpy)
-            continue;
-        int64_t bytes = ap_row_bytes(trace, (uint32_t)i), dur_ns = trace->events.dur_ns[i];
+    for (struct ap_rows_of at = ap_rows_of(trace, 1u << AP_KIND_memcpy); ap_rows_of_next(&at);) {
+        int64_t bytes = ap_row_bytes(trace, at.row), dur_ns = trace->events.dur_ns[at.row];
         struct sums row = { .count = 1, .total_ns = dur_ns };
         if (bytes >= 0) {
             row.bytes = bytes;
             row.known_count = 1;
             row.large_count = bytes >= LARGE_COPY_BYTES;
         }
-        sums_add(work, &sums[ap_name_sums_number(names, trace->events.name[i])], &row);
+        sums_add(work, &sums[ap_name_sums_number(names, trace->events.name[at.row])], &row);
     }
 }
 
@@ -354,11 +353,9 @@ static void add_memsets(struct ap_gpu_work *work, struct ap_model *model, struct
 {
     const struct ap_trace *trace = work->context->trace;
     int64_t count = 0, total_ns = 0;
-    for (size_t row = 0; row < trace->events.count; row++) {
-        if (ap_row_kind(trace->events.tag[row]) != AP_KIND_memset)
-            continue;
+    for (struct ap_rows_of at = ap_rows_of(trace, 1u << AP_KIND_memset); ap_rows_of_next(&at);) {
         count++;
-        total_ns = ap_gpu_add_ns(work, total_ns, trace->events.dur_ns[row]);
+        total_ns = ap_gpu_add_ns(work, total_ns, trace->events.dur_ns[at.row]);
     }
     struct ap_value *memsets = ap_add_object(model, gpu, "memset");
     ap_add_count(model, memsets, "count", count);

@@ -5,6 +5,7 @@
 #include "gpu_work.h"
 #include "name_spreads.h"
 #include "quantile.h"
+#include "rows_of.h"
 #include "sort.h"
 
 #include "poison.h"
@@ -43,15 +44,13 @@ static enum ap_status measure_grids(struct ap_gpu_work *work, const struct ap_na
         return ap_fail_memory(gate, reterr);
     for (size_t i = 0; i < shown->count; i++)
         shown->of[shown->list[i]] = (uint32_t)i + 1;
-    for (size_t i = 0; i < trace->events.count; i++) {
-        if (ap_row_kind(trace->events.tag[i]) != AP_KIND_kernel)
-            continue;
-        uint32_t place = shown->of[ap_name_sums_number(names, trace->events.name[i])];
-        const struct ap_work_detail *detail = place ? ap_row_work(trace, (uint32_t)i) : NULL;
+    for (struct ap_rows_of at = ap_rows_of(trace, 1u << AP_KIND_kernel); ap_rows_of_next(&at);) {
+        uint32_t place = shown->of[ap_name_sums_number(names, trace->events.name[at.row])];
+        const struct ap_work_detail *detail = place ? ap_row_work(trace, at.row) : NULL;
         if (!detail)
             continue;
         struct grid *grid = &shown->grids[place - 1];
-        int64_t dur_ns = trace->events.dur_ns[i];
+        int64_t dur_ns = trace->events.dur_ns[at.row];
         add_mean(&grid->blocks_ns, &grid->blocks_known_ns, ap_plain_figure(detail->as.grid.blocks_per_sm), dur_ns,
                  &work->totals.overflowed);
         add_mean(&grid->occupancy_ns, &grid->occupancy_known_ns, ap_plain_figure(detail->as.grid.occupancy_ratio), dur_ns,
@@ -372,9 +371,9 @@ static enum ap_status sum_rows(struct ap_gpu_work *work, bool (*is_wanted)(const
                                struct ap_name_sums *wanted, struct ap_error *reterr)
 {
     const struct ap_trace *trace = work->context->trace;
-    for (size_t row = 0; row < trace->events.count; row++)
-        if (ap_row_kind(trace->events.tag[row]) == AP_KIND_kernel && is_wanted(work, (uint32_t)row))
-            AP_TRY(ap_name_sums_add(wanted, trace, (uint32_t)row, reterr));
+    for (struct ap_rows_of at = ap_rows_of(trace, 1u << AP_KIND_kernel); ap_rows_of_next(&at);)
+        if (is_wanted(work, at.row))
+            AP_TRY(ap_name_sums_add(wanted, trace, at.row, reterr));
     return AP_OK;
 }
 
@@ -464,13 +463,13 @@ static enum ap_status add_communication(struct ap_gpu_work *work, struct ap_mode
 
 static void add_totals(struct ap_gpu_work *work, int64_t top_ns, struct ap_model *model, struct ap_value *gpu)
 {
-    const struct ap_events *events = &work->context->trace->events;
     int64_t short_count = 0, short_ns = 0;
-    for (size_t row = 0; row < events->count; row++) {
-        if (ap_row_kind(events->tag[row]) != AP_KIND_kernel || events->dur_ns[row] >= AP_GPU_SHORT_KERNEL_NS)
+    for (struct ap_rows_of at = ap_rows_of(work->context->trace, 1u << AP_KIND_kernel); ap_rows_of_next(&at);) {
+        int64_t dur_ns = work->context->trace->events.dur_ns[at.row];
+        if (dur_ns >= AP_GPU_SHORT_KERNEL_NS)
             continue;
         short_count++;
-        short_ns = ap_gpu_add_ns(work, short_ns, events->dur_ns[row]);
+        short_ns = ap_gpu_add_ns(work, short_ns, dur_ns);
     }
     struct ap_value *kernel = ap_add_object(model, gpu, "kernel");
     double count = (double)work->totals.kernel_count, kernel_ns = (double)work->totals.kernel_ns;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "gpu_work.h"
+#include "rows_of.h"
 
 #include "poison.h"
 
@@ -55,19 +56,18 @@ static void take_grid(struct ap_gpu_work *work, struct sm_sums *sums, uint32_t r
 static void take_kernels(struct ap_gpu_work *work, struct sm_sums *sums)
 {
     const struct ap_trace *trace = work->context->trace;
-    for (size_t i = 0; i < trace->events.count; i++) {
-        uint32_t row = (uint32_t)i;
-        int64_t dur_ns = trace->events.dur_ns[row];
-        if (ap_row_kind(trace->events.tag[row]) != AP_KIND_kernel || dur_ns < 0)
+    for (struct ap_rows_of at = ap_rows_of(trace, 1u << AP_KIND_kernel); ap_rows_of_next(&at);) {
+        int64_t dur_ns = trace->events.dur_ns[at.row];
+        if (dur_ns < 0)
             continue;
-        unsigned told = work->context->facts->families.of_name[trace->events.name[row]];
+        unsigned told = work->context->facts->families.of_name[trace->events.name[at.row]];
         if (told & AP_KERNEL_TENSOR_CORE)
             sums->tensor_core_ns = ap_gpu_add_ns(work, sums->tensor_core_ns, dur_ns);
         if (told & AP_KERNEL_PLAIN)
             sums->plain_ns = ap_gpu_add_ns(work, sums->plain_ns, dur_ns);
         if (told & AP_KERNEL_ELIGIBLE)
             sums->eligible_ns = ap_gpu_add_ns(work, sums->eligible_ns, dur_ns);
-        take_grid(work, sums, row, dur_ns);
+        take_grid(work, sums, at.row, dur_ns);
     }
 }
 
@@ -95,9 +95,9 @@ static enum ap_status find_capability(const struct ap_gpu_work *work, struct sm_
     size_t count = ap_trace_id_count(trace);
     uint8_t *seen;
     AP_TRY(AP_ALLOC_CLEARED(work->context->gate, seen, count, reterr));
-    for (size_t row = 0; row < trace->events.count; row++) {
-        uint32_t name = trace->events.name[row];
-        if (ap_row_kind(trace->events.tag[row]) != AP_KIND_kernel || seen[name])
+    for (struct ap_rows_of at = ap_rows_of(trace, 1u << AP_KIND_kernel); ap_rows_of_next(&at);) {
+        uint32_t name = trace->events.name[at.row];
+        if (seen[name])
             continue;
         seen[name] = 1;
         unsigned capability = capability_in(ap_trace_text(trace, name));

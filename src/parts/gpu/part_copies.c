@@ -6,6 +6,7 @@
 #include "host_chain.h"
 #include "part.h"
 #include "per_step.h"
+#include "rows_of.h"
 #include "sort.h"
 
 #include "poison.h"
@@ -121,11 +122,12 @@ static enum ap_status take_host_row(struct copy_work *work, uint32_t row, struct
 static void find_waiting_ops(struct copy_work *work)
 {
     const struct ap_trace *trace = work->context->trace;
-    for (uint32_t row = 0; row < trace->events.count; row++)
-        if (ap_row_kind(trace->events.tag[row]) == AP_KIND_runtime && work->context->facts->tree.parent[row] != AP_NO_ROW &&
-            ap_call_kind_of(&work->context->facts->calls, trace, row) == AP_CALL_wait &&
-            ap_row_is_of(trace, work->context->facts->tree.parent[row], 1u << AP_KIND_operator))
-            (void)ap_row_set_add(&work->waiting_ops, work->context->facts->tree.parent[row]);
+    for (struct ap_rows_of at = ap_rows_of(trace, 1u << AP_KIND_runtime); ap_rows_of_next(&at);) {
+        uint32_t parent = work->context->facts->tree.parent[at.row];
+        if (parent != AP_NO_ROW && ap_call_kind_of(&work->context->facts->calls, trace, at.row) == AP_CALL_wait &&
+            ap_row_is_of(trace, parent, 1u << AP_KIND_operator))
+            (void)ap_row_set_add(&work->waiting_ops, parent);
+    }
 }
 
 static enum ap_status gather(struct copy_work *work, struct ap_error *reterr)

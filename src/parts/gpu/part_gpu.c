@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT
  * part_gpu.c - how busy the devices were, and with what: runs the parts in gpu_*.c and writes the totals of all devices. */
 #include "gpu_work.h"
+#include "rows_of.h"
 
 #include "poison.h"
 
 static void count_rows(struct ap_gpu_work *work)
 {
     const struct ap_events *events = &work->context->trace->events;
-    for (size_t row = 0; row < events->count; row++) {
-        enum ap_event_kind kind = ap_row_kind(events->tag[row]);
-        work->totals.rows += ap_event_kind_is_gpu_work(kind);
-        if (kind != AP_KIND_kernel)
+    for (struct ap_rows_of at = ap_rows_of(work->context->trace, AP_GPU_KINDS); ap_rows_of_next(&at);) {
+        work->totals.rows++;
+        if (ap_row_kind(events->tag[at.row]) != AP_KIND_kernel)
             continue;
         work->totals.kernel_count++;
-        work->totals.kernel_ns = ap_gpu_add_ns(work, work->totals.kernel_ns, events->dur_ns[row]);
+        work->totals.kernel_ns = ap_gpu_add_ns(work, work->totals.kernel_ns, events->dur_ns[at.row]);
     }
 }
 

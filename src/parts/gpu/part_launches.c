@@ -7,6 +7,7 @@
 #include "per_step.h"
 #include "quantile.h"
 #include "row_set.h"
+#include "rows_of.h"
 #include "sort.h"
 
 #include "poison.h"
@@ -39,20 +40,17 @@ static enum ap_status count_syncs(struct ap_part_context *context, int64_t *ret_
     for (size_t i = 0; i < trace->sync_detail_count; i++)
         if (trace->sync_details[i].record_correlation)
             (void)ap_id_map_add(&records, trace->sync_details[i].record_correlation);
-    for (uint32_t row = 0; row < trace->events.count && trace->sync_detail_count; row++)
-        if (ap_row_kind(trace->events.tag[row]) == AP_KIND_runtime)
-            find_record(&records, trace, row);
-    for (uint32_t row = 0; row < trace->events.count; row++) {
-        if (ap_row_kind(trace->events.tag[row]) != AP_KIND_gpu_sync)
-            continue;
+    for (struct ap_rows_of at = ap_rows_of(trace, 1u << AP_KIND_runtime); trace->sync_detail_count && ap_rows_of_next(&at);)
+        find_record(&records, trace, at.row);
+    for (struct ap_rows_of at = ap_rows_of(trace, 1u << AP_KIND_gpu_sync); ap_rows_of_next(&at);) {
         ++*ret_rows;
-        if (!ap_text_is(ap_row_name(trace, row), stream_wait))
+        if (!ap_text_is(ap_row_name(trace, at.row), stream_wait))
             continue;
-        const struct ap_sync_detail *sync = ap_row_sync(trace, row);
+        const struct ap_sync_detail *sync = ap_row_sync(trace, at.row);
         const uint32_t *record =
             sync && sync->record_correlation ? ap_id_map_find(&records, sync->record_correlation) : NULL;
         *ret_without_record +=
-            !record || *record == AP_ID_NONE || trace->events.start_ns[*record] > trace->events.start_ns[row];
+            !record || *record == AP_ID_NONE || trace->events.start_ns[*record] > trace->events.start_ns[at.row];
     }
     ap_id_map_release(&records);
     return AP_OK;

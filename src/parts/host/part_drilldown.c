@@ -37,6 +37,7 @@ struct leaves {
     struct ap_gate *gate;
     const struct ap_trace *trace;
     struct ap_pair_map map; /* (step and phase and component, name) */
+    struct ap_step_cursor step;
     struct leaf *leaves;
     uint32_t count;
     size_t capacity;
@@ -75,7 +76,7 @@ static enum ap_status add_device_leaf(struct ap_part_context *context, struct le
     enum ap_step_class step =
         context->facts->steps.count ? AP_STEP_outside : AP_STEP_whole; /* the GPU runs behind the host */
     if (cause != AP_NO_ROW)
-        step = ap_step_class_at(&context->facts->steps, trace->events.start_ns[cause]);
+        step = ap_step_class_at(&leaves->step, trace->events.start_ns[cause]);
     enum ap_phase phase = ap_phase_of_work(&context->facts->phases, trace, linked);
     unsigned component = KERNEL_COMPONENT + ap_kernel_subfamily_of(context->facts->phases.families, name);
     bool is_collective = phase == AP_PHASE_communication && ap_row_is_of(trace, linked->row, 1u << AP_KIND_kernel) &&
@@ -293,9 +294,11 @@ static uint32_t wanted_phase(const struct ap_part_context *context)
 enum ap_status ap_part_drilldown(struct ap_part_context *context, const struct ap_host_work *work, struct ap_model *model,
                                  struct ap_value *root, struct ap_error *reterr)
 {
-    struct leaves leaves = {
-        .gate = context->gate, .trace = context->trace, .map = { .gate = context->gate }, .phase = wanted_phase(context)
-    };
+    struct leaves leaves = { .gate = context->gate,
+                             .trace = context->trace,
+                             .map = { .gate = context->gate },
+                             .step = { &context->facts->steps, 0 },
+                             .phase = wanted_phase(context) };
     enum ap_status status = collect(context, work, &leaves, reterr);
     if (status == AP_OK && leaves.count)
         status = report(context, &leaves, model, root, reterr);

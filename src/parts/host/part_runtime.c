@@ -5,6 +5,7 @@
 #include "name_sums.h"
 #include "part.h"
 #include "quantile.h"
+#include "rows_of.h"
 
 #include "poison.h"
 
@@ -16,9 +17,9 @@ static enum ap_status count_long(const struct ap_name_sums *calls, const struct 
 {
     uint32_t *counts;
     AP_TRY(AP_ALLOC_CLEARED(calls->gate, counts, calls->count, reterr));
-    for (size_t row = 0; row < trace->events.count; row++)
-        if (trace->events.dur_ns[row] > LONG_CALL_NS && ap_row_kind(trace->events.tag[row]) == AP_KIND_runtime)
-            counts[ap_name_sums_number(calls, trace->events.name[row])]++;
+    for (struct ap_rows_of at = ap_rows_of(trace, 1u << AP_KIND_runtime); ap_rows_of_next(&at);)
+        if (trace->events.dur_ns[at.row] > LONG_CALL_NS)
+            counts[ap_name_sums_number(calls, trace->events.name[at.row])]++;
     *ret_counts = counts;
     return AP_OK;
 }
@@ -68,12 +69,12 @@ static int64_t driving_other_ns(const struct ap_part_context *context, bool *ove
 {
     const struct ap_trace *trace = context->trace;
     int64_t total_ns = 0;
-    for (uint32_t row = 0; row < trace->events.count; row++) {
-        if (trace->events.track[row] != context->facts->main_track || ap_row_kind(trace->events.tag[row]) != AP_KIND_runtime)
+    for (struct ap_rows_of at = ap_rows_of(trace, 1u << AP_KIND_runtime); ap_rows_of_next(&at);) {
+        if (trace->events.track[at.row] != context->facts->main_track)
             continue;
-        enum ap_call_kind kind = ap_call_kind_of(&context->facts->calls, trace, row);
+        enum ap_call_kind kind = ap_call_kind_of(&context->facts->calls, trace, at.row);
         if (kind == AP_CALL_event || kind == AP_CALL_query || kind == AP_CALL_other)
-            total_ns = ap_add_sat(total_ns, trace->events.dur_ns[row], overflowed);
+            total_ns = ap_add_sat(total_ns, trace->events.dur_ns[at.row], overflowed);
     }
     return total_ns;
 }

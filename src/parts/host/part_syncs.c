@@ -3,6 +3,7 @@
 #include "causes.h"
 #include "part.h"
 #include "per_step.h"
+#include "rows_of.h"
 #include "sort.h"
 #include "waits.h"
 
@@ -214,19 +215,11 @@ static enum ap_status add_sync(struct ap_part_context *context, const struct ap_
     return add_lists(context, waits, model, sync, reterr);
 }
 
-static bool has_calls(const struct ap_trace *trace)
-{
-    for (size_t row = 0; row < trace->events.count; row++)
-        if (ap_row_kind(trace->events.tag[row]) == AP_KIND_runtime)
-            return true;
-    return false;
-}
-
 enum ap_status ap_part_syncs(struct ap_part_context *context, struct ap_model *model, struct ap_value *root,
                              struct ap_error *reterr)
 {
     struct ap_waits waits;
-    if (!has_calls(context->trace)) {
+    if (!ap_has_rows_of(context->trace, 1u << AP_KIND_runtime)) {
         ap_add_null(model, root, "sync");
         return AP_OK;
     }

@@ -3,6 +3,7 @@
  */
 #include "part.h"
 #include "quantile.h"
+#include "rows_of.h"
 #include "sort.h"
 
 #include "poison.h"
@@ -98,10 +99,11 @@ static enum ap_status choose_tracks(struct ap_part_context *context, bool **ret_
 static bool begins_phase(const struct ap_part_context *context, uint32_t row)
 {
     enum ap_phase phase = ap_phase_of_row(&context->facts->phases, row);
+    if (phase == AP_PHASE_other || !ap_row_is_of(context->trace, row, AP_HOST_KINDS))
+        return false;
     uint32_t parent = context->facts->tree.parent[row];
-    return ap_row_is_of(context->trace, row, AP_HOST_KINDS) && phase != AP_PHASE_other &&
-           (parent == AP_NO_ROW || ap_phase_of_row(&context->facts->phases, parent) != phase ||
-            ap_row_end_ns(context->trace, parent) < ap_row_end_ns(context->trace, row));
+    return parent == AP_NO_ROW || ap_phase_of_row(&context->facts->phases, parent) != phase ||
+           ap_row_end_ns(context->trace, parent) < ap_row_end_ns(context->trace, row);
 }
 
 struct row_list {
@@ -198,18 +200,21 @@ static enum ap_status sum_host(struct ap_part_context *context, const struct spa
 
 /* --------------------------------------------------------------------------------------------------------- device */
 
-static bool is_launched_steadily(const struct ap_part_context *context, const struct ap_device_row *linked)
+static bool is_launched_steadily(const struct ap_part_context *context, struct ap_step_cursor *cursor,
+                                 const struct ap_device_row *linked)
 {
+    const struct ap_steps *steps = &context->facts->steps;
     uint32_t cause = ap_work_cause(context->trace, linked);
-    if (cause == AP_NO_ROW || !context->facts->steps.count)
+    if (cause == AP_NO_ROW || !steps->count)
         return false;
-    size_t step = ap_step_at(&context->facts->steps, context->trace->events.start_ns[cause]);
-    return step < context->facts->steps.count && ap_step_is_steady(&context->facts->steps.steps[step]);
+    size_t step = ap_step_cursor_at(cursor, context->trace->events.start_ns[cause]);
+    return step < steps->count && ap_step_is_steady(&steps->steps[step]);
 }
 
 static void sum_device(struct ap_part_context *context, struct phase_sums *sums)
 {
     const struct ap_trace *trace = context->trace;
+    struct ap_step_cursor cursor = { &context->facts->steps, 0 };
     int64_t covered_to_ns[AP_PHASE_COUNT_], device = -1;
     for (size_t i = 0; i < context->facts->links.count; i++) {
         const struct ap_device_row *linked = &context->facts->links.rows[i];
@@ -222,7 +227,7 @@ static void sum_device(struct ap_part_context *context, struct phase_sums *sums)
         struct phase_total *total = &sums->of[phase];
         total->device_rows++;
         total->device_ns = ap_add_sat(total->device_ns, dur_ns, &sums->overflowed);
-        if (is_launched_steadily(context, linked)) {
+        if (is_launched_steadily(context, &cursor, linked)) {
             total->device_steady_ns = ap_add_sat(total->device_steady_ns, dur_ns, &sums->overflowed);
             sums->device_steady_ns = ap_add_sat(sums->device_steady_ns, dur_ns, &sums->overflowed);
         }
@@ -261,9 +266,9 @@ static void sum_added(const struct ap_part_context *context, struct phase_sums *
     uint32_t accumulate = ap_trace_find_text(context->trace, "torch::autograd::AccumulateGrad");
     if (!add || !accumulate)
         return;
-    for (uint32_t row = 0; row < events->count; row++)
-        if (events->dur_ns[row] > 0 && is_added(context, row, add, accumulate))
-            sums->added_host_ns = ap_add_sat(sums->added_host_ns, events->dur_ns[row], &sums->overflowed);
+    for (struct ap_rows_of at = ap_rows_of(context->trace, 1u << AP_KIND_operator); ap_rows_of_next(&at);)
+        if (events->dur_ns[at.row] > 0 && is_added(context, at.row, add, accumulate))
+            sums->added_host_ns = ap_add_sat(sums->added_host_ns, events->dur_ns[at.row], &sums->overflowed);
     for (size_t i = 0; i < context->facts->links.count; i++)
         if (is_added(context, context->facts->links.rows[i].op, add, accumulate))
             sums->added_device_ns =

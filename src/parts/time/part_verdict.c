@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "part.h"
+#include "rows_of.h"
 #include "value_text.h"
 
 #include "poison.h"
@@ -271,11 +272,10 @@ static void add_sentence(const struct ap_part_context *context, const struct rea
 static bool lacks_device_work(const struct ap_trace *trace)
 {
     size_t all = 0, unplaced = 0;
-    for (uint32_t row = 0; row < trace->events.count; row++)
-        if (ap_row_is_of(trace, row, AP_GPU_KINDS)) {
-            all++;
-            unplaced += trace->events.start_ns[row] == AP_START_UNKNOWN;
-        }
+    for (struct ap_rows_of at = ap_rows_of(trace, AP_GPU_KINDS); ap_rows_of_next(&at);) {
+        all++;
+        unplaced += trace->events.start_ns[at.row] == AP_START_UNKNOWN;
+    }
     return (double)unplaced > UNPLACED_RATIO * (double)all;
 }
 

@@ -44,15 +44,19 @@ static bool looks_like_hash(struct ap_text word)
 static bool needs_code(struct ap_text word)
 {
     size_t colons = 0;
+    bool has_w = false, has_dash = false;
     for (size_t at = 0; at < word.bytes;) {
         size_t start = at;
         uint32_t code_point = ap_code_point_next(word, &at);
-        if (ap_code_point_is_hidden(code_point) || (at == start + 1 && strchr("@#$_\\", word.data[start])))
+        if (ap_code_point_is_hidden(code_point) || (at == start + 1 && memchr("@#$_\\", word.data[start], 5)))
             return true;
         colons += code_point == ':';
+        has_w |= code_point == 'w' || code_point == 'W';
+        has_dash |= code_point == '-';
     }
-    return colons > 1 || looks_like_hash(word) || ap_text_contains_folded(word, "://") ||
-           ap_text_contains_folded(word, "www") /* a full stop may follow */ || ap_text_contains_folded(word, "gh-");
+    return colons > 1 || looks_like_hash(word) || (colons && ap_text_contains(word, AP_TEXT("://"))) ||
+           (has_w && ap_text_contains_folded(word, "www")) /* a full stop may follow */ ||
+           (has_dash && ap_text_contains_folded(word, "gh-"));
 }
 
 static bool has_open_parenthesis(struct ap_text word, size_t first, size_t last)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Who owns the peak, phases, lifetimes and the flame graph, from snapshots built by hand to the values of the report. */
+#include <stdio.h>
 #include <string.h>
 
 #include "allocation_owner.h"
@@ -281,6 +282,8 @@ static void passes_that_keep_their_graphs_leak(void)
           "/u/x.py|temporary" },
         { "/u/m.py|layer;/u/m.py|forward;/u/e.py|main", "/u/m.py|norm;/u/m.py|forward;/u/e.py|main", "only fills up", 0,
           "/u/x.py|temporary" },
+        { "/u/m.py|layer;/u/m.py|forward;/u/e.py|main", "/u/m.py|norm;/u/m.py|forward;/u/e.py|main", "leak", PASSES * 1050,
+          "/u/e.py|read;/u/e.py|main" }, /* an input for each call */
         { "/u/l.py|weight;/u/e.py|main", "/u/l.py|bias;/u/e.py|main", "only fills up", 0, "/u/x.py|temporary" },
         { "|at::_ops::addmm::call;|start", "|at::_ops::nll_loss::call;|start", "leak", PASSES * 1050,
           "|torch::autograd::Engine::evaluate_function()" },
@@ -494,6 +497,9 @@ static void copies_are_told_by_their_sizes(void)
     }
 }
 
+static const char forward_frames[] = "/t/torch/nn/functional.py|linear;/u/train.py|main";
+static const char backward_frames[] = "engine.cpp|torch::autograd::Engine::evaluate_function()";
+
 /* Only Python's frames were recorded: a backward of its own has some, autograd's threads have none. */
 static void functions_with_a_backward_hide_no_other(void)
 {
@@ -534,8 +540,6 @@ static void what_passes_do_not_see_is_temporary(void)
     end(&bench);
 }
 
-static const char forward_frames[] = "/t/torch/nn/functional.py|linear;/u/train.py|main";
-static const char backward_frames[] = "engine.cpp|torch::autograd::Engine::evaluate_function()";
 static const char step_frames[] = "/u/optimizer.py|step;/u/train.py|main";
 
 /* What grows within one backward pass is of its nodes; beside a forward in each period it is a leak. */

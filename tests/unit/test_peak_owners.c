@@ -1208,6 +1208,33 @@ static void what_failed_need_not_be_held(void)
     }
 }
 
+/* All layers of a sequence are called by one line of the user's: which module asks tells that it begins again, and the
+ * second attempt may not come so far as to get anything. */
+static void modules_of_a_sequence_are_told_apart(void)
+{
+    static const char linear[] = "/t/torch/nn/modules/linear.py|forward;/u/train.py|step";
+    static const char gelu[] = "/t/torch/nn/modules/activation.py|forward;/u/train.py|step";
+    for (int attempts = 1; attempts <= 2; attempts++) {
+        struct bench bench;
+        begin(&bench);
+        uint32_t loop = stack(&bench, "/u/train.py|main");
+        uint32_t stacks[2] = { stack(&bench, linear), stack(&bench, gelu) };
+        history(&bench);
+        uint64_t kept = alloc(&bench, 4000, stacks[0]);
+        wait_for(&bench, 40);
+        entry(&bench, AP_ACTION_OOM, 0, 4000, stacks[1]);
+        if (attempts == 2)
+            entry(&bench, AP_ACTION_OOM, 0, 2000, stacks[0]);
+        uint64_t again = alloc(&bench, 1000, stacks[0]), last = alloc(&bench, 1000, stacks[1]);
+        wait_for(&bench, 40);
+        give_back(&bench, again, 1000, loop);
+        give_back(&bench, last, 1000, loop);
+        give_back(&bench, kept, 4000, loop);
+        live(&bench, alloc(&bench, 70, loop), 70, loop);
+        is_avoidable(&bench, "failed_step", 4000, 2000);
+    }
+}
+
 /* Quantized layers are made as zeros, of several sizes; a cache is of one size, and stands beside weights. */
 static void zeros_of_layers_are_weights(void)
 {
@@ -1803,6 +1830,7 @@ int main(void)
     caches_that_are_made_anew_are_counted();
     what_failed_need_not_be_held();
     what_each_attempt_made_is_told();
+    modules_of_a_sequence_are_told_apart();
     the_last_graph_may_be_there_at_the_end();
     passes_that_become_longer_leak();
     a_segment_hides_no_allocation();

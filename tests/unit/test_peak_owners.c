@@ -500,6 +500,37 @@ static void copies_are_told_by_their_sizes(void)
 static const char forward_frames[] = "/t/torch/nn/functional.py|linear;/u/train.py|main";
 static const char backward_frames[] = "engine.cpp|torch::autograd::Engine::evaluate_function()";
 
+/* The best weights are copied anew while the last copy is there: both are copies, until they go. */
+static void copies_that_are_made_anew_are_copies(void)
+{
+    enum { MIB = 1 << 20 };
+    struct bench bench;
+    uint64_t copies[3][4] = { { 0 } };
+    begin(&bench);
+    uint32_t built = stack(&bench, MODULE_PY "|convert;/u/train.py|main"), loop = stack(&bench, "/u/train.py|main");
+    uint32_t kept = stack(&bench, "/u/keep.py|update;/u/train.py|main"), forward = stack(&bench, forward_frames);
+    history(&bench);
+    for (int i = 0; i < 4; i++)
+        live(&bench, alloc(&bench, (4 + i) * MIB, built), (4 + i) * MIB, built);
+    for (int time = 0; time < 3; time++) {
+        for (int i = 0; i < 40; i++)
+            give_back(&bench, alloc(&bench, 10, forward), 10, forward);
+        for (int i = 0; i < 4; i++)
+            copies[time][i] = alloc(&bench, (4 + i) * MIB, kept);
+        for (int i = 0; i < 4 && time; i++)
+            give_back(&bench, copies[time - 1][i], (4 + i) * MIB, loop);
+    }
+    for (int i = 0; i < 40; i++)
+        give_back(&bench, alloc(&bench, 10, forward), 10, forward);
+    for (int i = 0; i < 4; i++)
+        give_back(&bench, copies[2][i], (4 + i) * MIB, loop);
+    segment(&bench, 0, -1);
+    pass(&bench, 20);
+    is_int(of_category(&bench, 0, "parameters"), 22 * MIB, "the weights");
+    is_int(of_category(&bench, 0, "copies of weights"), 44 * MIB, "two copies");
+    end(&bench);
+}
+
 /* Only Python's frames were recorded: a backward of its own has some, autograd's threads have none. */
 static void functions_with_a_backward_hide_no_other(void)
 {
@@ -1831,6 +1862,7 @@ int main(void)
     what_failed_need_not_be_held();
     what_each_attempt_made_is_told();
     modules_of_a_sequence_are_told_apart();
+    copies_that_are_made_anew_are_copies();
     the_last_graph_may_be_there_at_the_end();
     passes_that_become_longer_leak();
     a_segment_hides_no_allocation();

@@ -531,6 +531,31 @@ static void copies_that_are_made_anew_are_copies(void)
     end(&bench);
 }
 
+/* A constructor that runs in each step makes no weights. */
+static void what_steps_construct_is_no_model(void)
+{
+    for (int steps = 1; steps <= 4; steps += 3) {
+        struct bench bench;
+        begin(&bench);
+        uint32_t made = stack(&bench, "/u/rollout.py|__init__;/u/train.py|main");
+        uint32_t forward = stack(&bench, forward_frames), backward = stack(&bench, backward_frames);
+        history(&bench);
+        for (int i = 0; i < steps; i++) {
+            live(&bench, alloc(&bench, 12000 / steps, made), 12000 / steps, made);
+            live(&bench, alloc(&bench, 12000 / steps, made), 12000 / steps, made);
+            uint64_t saved = alloc(&bench, 500, forward);
+            wait_for(&bench, 40);
+            give_back(&bench, saved, 500, backward);
+            give_back(&bench, alloc(&bench, 5, backward), 5, backward);
+        }
+        wait_for(&bench, 80);
+        segment(&bench, 0, -1);
+        pass(&bench, 20);
+        is_int(of_category(&bench, 0, "parameters"), steps == 1 ? 24000 : 0, steps == 1 ? "a model" : "objects of steps");
+        end(&bench);
+    }
+}
+
 /* Only Python's frames were recorded: a backward of its own has some, autograd's threads have none. */
 static void functions_with_a_backward_hide_no_other(void)
 {
@@ -850,6 +875,33 @@ static void graphs_of_batches_go_one_behind_the_other(void)
             give_back(&bench, kept[2][i], 1000, loop);
         live(&bench, alloc(&bench, 70, loop), 70, loop);
         is_avoidable(&bench, "unused_graphs", rows ? 0 : 20000, rows ? 0 : 19930);
+    }
+}
+
+/* The same under no_grad, as a decorator: a cache. */
+static void without_gradients_there_is_no_graph(void)
+{
+    static const char guard[] = ";/t/torch/utils/_contextlib.py|decorate_context;/u/serve.py|main";
+    for (int guarded = 0; guarded < 2; guarded++) {
+        struct bench bench;
+        uint64_t kept[3][10];
+        char frames[3][400];
+        begin(&bench);
+        for (int i = 0; i < 3; i++)
+            (void)snprintf(frames[i], sizeof(frames[i]), "%s%s", lines[i], guarded ? guard : "");
+        uint32_t loop = stack(&bench, "/u/train.py|main");
+        history(&bench);
+        for (int batch = 0; batch < 3; batch++) {
+            for (int i = 0; i < 10; i++)
+                kept[batch][i] = alloc(&bench, 1000, stack(&bench, frames[i % 3]));
+            wait_for(&bench, 40);
+            for (int i = 0; i < 10 && batch > 0; i++)
+                give_back(&bench, kept[batch - 1][i], 1000, loop);
+        }
+        for (int i = 0; i < 10; i++)
+            give_back(&bench, kept[2][i], 1000, loop);
+        live(&bench, alloc(&bench, 70, loop), 70, loop);
+        is_avoidable(&bench, "unused_graphs", guarded ? 0 : 20000, guarded ? 0 : 19930);
     }
 }
 
@@ -1203,6 +1255,38 @@ static void caches_that_are_made_anew_are_counted(void)
         pass(&bench, 20);
         is_int(at_peak(&bench, "kv_cache_count"), grows ? 3 : 2, "pieces at the peak");
         is_int(at_peak(&bench, "kv_cache_replaced_count"), grows == 1 ? 22 : 0, "pieces that a new one replaced");
+        end(&bench);
+    }
+}
+
+/* The same by cat in a forward of the user's own, where no frame says so: each layer's piece is larger by a token than the
+ * one beside it. Lengths that grow from request to request leave none beside. */
+static void caches_that_grow_are_told_by_their_sizes(void)
+{
+    for (int beside = 0; beside <= 1; beside++) {
+        struct bench bench;
+        uint64_t layers[2] = { 0, 0 };
+        begin(&bench);
+        uint32_t made = stack(&bench, "/u/model.py|forward;/u/serve.py|main");
+        history(&bench);
+        for (int token = 0; token < 12; token++) {
+            for (int i = 0; i < 2; i++) {
+                uint64_t longer = alloc(&bench, 1000 + token, made);
+                wait_for(&bench, 40);
+                if (token && beside)
+                    give_back(&bench, layers[i], 999 + token, made);
+                layers[i] = longer;
+            }
+            for (int i = 0; i < 2 && !beside; i++)
+                give_back(&bench, layers[i], 1000 + token, made);
+        }
+        for (int i = 0; i < 2 && beside; i++)
+            live(&bench, layers[i], 1011, made);
+        live(&bench, alloc(&bench, 7, made), 7, made);
+        segment(&bench, 0, -1);
+        pass(&bench, 20);
+        is_int(at_peak(&bench, "kv_cache_count"), beside ? 3 : 0, "pieces at the peak");
+        is_int(at_peak(&bench, "kv_cache_replaced_count"), beside ? 22 : 0, "pieces that a new one replaced");
         end(&bench);
     }
 }
@@ -1862,7 +1946,10 @@ int main(void)
     what_failed_need_not_be_held();
     what_each_attempt_made_is_told();
     modules_of_a_sequence_are_told_apart();
+    caches_that_grow_are_told_by_their_sizes();
+    without_gradients_there_is_no_graph();
     copies_that_are_made_anew_are_copies();
+    what_steps_construct_is_no_model();
     the_last_graph_may_be_there_at_the_end();
     passes_that_become_longer_leak();
     a_segment_hides_no_allocation();

@@ -826,6 +826,16 @@ static void logits_and_scores_are_told_by_their_functions(void)
         { "/u/own_attention.py|scaled;/u/own.py|forward", "scores", 20 * MIB },
         { "/t/site-packages/torch/nn/functional.py|gelu;/u/own.py|forward", "", 20 * MIB },
         { "/t/site-packages/torch/nn/functional.py|gelu;/u/mlp.py|forward", "", 30 * MIB },
+        /* classes of what a module gave; their overlap with the mask */
+        { "/t/site-packages/torch/nn/modules/conv.py|forward;/u/train.py|step", "", 25 * MIB },
+        { "/t/site-packages/torch/nn/functional.py|softmax;/u/dice.py|loss", "", 25 * MIB },
+        { "x.cpp|torch::autograd::generated::SoftmaxBackward0::apply", "", 25 * MIB },
+        { "/u/dice.py|loss", "", 25 * MIB },
+        /* a product, its softmax, that in 16 bits, and the gradient of it */
+        { "/u/block.py|forward", "scores", 24 * MIB },
+        { "/t/site-packages/torch/nn/functional.py|softmax;/u/block.py|forward", "scores", 24 * MIB },
+        { "/u/block.py|forward", "scores", 12 * MIB },
+        { "x.cpp|torch::autograd::generated::BmmBackward0::apply", "scores", 24 * MIB },
     };
     struct bench bench;
     int64_t logits = 0, scores = 0;

@@ -841,8 +841,10 @@ static void logits_and_scores_are_told_by_their_functions(void)
     int64_t logits = 0, scores = 0;
     begin(&bench);
     uint32_t loop = stack(&bench, "/u/train.py|main");
+    uint32_t weight = stack(&bench, MODULE_PY "|convert;/u/train.py|main");
     uint64_t addresses[AP_COUNT_OF(made)];
     history(&bench);
+    live(&bench, alloc(&bench, 40 * MIB, weight), 40 * MIB, weight); /* as large as the logits */
     for (size_t i = 0; i < AP_COUNT_OF(made); i++) {
         addresses[i] = alloc(&bench, made[i].bytes, stack(&bench, made[i].frames));
         logits += strcmp(made[i].kind, "logits") == 0 ? made[i].bytes : 0;

@@ -212,13 +212,16 @@ static bool is_of_attention(const struct ap_avoidable_search *search, const stru
     return false;
 }
 
+static bool comes_and_goes(const struct ap_owned *owned)
+{
+    enum ap_owner_category category = ap_owner_evidence_category((enum ap_owner_evidence)owned->evidence);
+    return category == AP_OWNER_ACTIVATIONS || category == AP_OWNER_TEMPORARIES || category == AP_OWNER_UNKNOWN;
+}
+
 /* The gradient of a weight is as large as the logits where there are as many tokens as the weight is wide. */
 static bool is_whole_owned(const struct ap_avoidable_search *search, const struct sizes *sizes, const struct ap_owned *owned)
 {
-    enum ap_owner_category category = ap_owner_evidence_category((enum ap_owner_evidence)owned->evidence);
-    bool comes_and_goes =
-        category == AP_OWNER_ACTIVATIONS || category == AP_OWNER_TEMPORARIES || category == AP_OWNER_UNKNOWN;
-    return (comes_and_goes || of_stack(search, owned->stack) == sizes->kind) &&
+    return (comes_and_goes(owned) || of_stack(search, owned->stack) == sizes->kind) &&
            is_whole(search, sizes, owned->alloc, owned->stack, owned->bytes);
 }
 
@@ -237,14 +240,14 @@ static enum ap_status cut_whole(struct ap_avoidable_search *search, const struct
     return AP_OK;
 }
 
-/* What else at the peak is as large as one of these: a gradient without a stack may be its. */
+/* What else at the peak is as large as one of these, such as a weight: a gradient without a stack may be its. */
 static void find_shared(const struct ap_avoidable_search *search, struct sizes *sizes)
 {
     for (uint32_t i = 0; i < search->owned->count; i++) {
         const struct ap_owned *owned = &search->owned->list[i];
         struct size *like = listed(sizes, (struct size){ .bytes = owned->bytes }, true);
-        if (like && owned->stack && !search->owners->stacks[owned->stack].in_backward &&
-            !is_whole(search, sizes, AP_NO_ENTRY, owned->stack, owned->bytes))
+        if (like && !is_whole_owned(search, sizes, owned) &&
+            !(owned->stack && search->owners->stacks[owned->stack].in_backward && comes_and_goes(owned)))
             like->shared = true;
     }
 }

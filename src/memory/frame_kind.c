@@ -21,6 +21,10 @@ static const char *const compiled_endings[] = {
 #define AP_COMPILED_ENDING(text) text,
 #include "library_files.def"
 };
+static const char *const object_endings[] = {
+#define AP_OBJECT_ENDING(text) text,
+#include "library_files.def"
+};
 
 /* Slashes of either kind are equal. */
 static bool begins_so(const char *path, const char *part, size_t bytes)
@@ -48,18 +52,35 @@ static bool contains_any(struct ap_text text, const char *const *parts, size_t c
     return false;
 }
 
-/* libfoo.so.12 is a shared object too. */
-static bool is_compiled(struct ap_text filename)
+static bool ends_with_any(struct ap_text text, const char *const *endings, size_t count)
 {
-    for (size_t i = 0; i < AP_COUNT_OF(compiled_endings); i++)
-        if (ap_text_ends_with(filename, compiled_endings[i]))
+    for (size_t i = 0; i < count; i++)
+        if (ap_text_ends_with(text, endings[i]))
             return true;
-    return contains(filename, ".so.");
+    return false;
+}
+
+/* The interpreter: .../bin/python3.12 */
+static bool is_interpreter(struct ap_text filename)
+{
+    static const char name[] = "/python";
+    size_t end = filename.bytes;
+    while (end && ((filename.data[end - 1] >= '0' && filename.data[end - 1] <= '9') || filename.data[end - 1] == '.'))
+        end--;
+    return ap_text_ends_with((struct ap_text){ filename.data, end }, name);
+}
+
+/* libfoo.so.12 is a shared object too. */
+bool ap_frame_is_object(struct ap_text filename)
+{
+    return ends_with_any(filename, object_endings, AP_COUNT_OF(object_endings)) || contains(filename, ".so.") ||
+           is_interpreter(filename);
 }
 
 bool ap_frame_is_library(struct ap_text filename)
 {
-    if (!filename.bytes || filename.data[0] == '<' || ap_text_is(filename, "??") || is_compiled(filename))
+    if (!filename.bytes || filename.data[0] == '<' || ap_text_is(filename, "??") || ap_frame_is_object(filename) ||
+        ends_with_any(filename, compiled_endings, AP_COUNT_OF(compiled_endings)))
         return true;
     if (contains_any(filename, library_parts, AP_COUNT_OF(library_parts)))
         return true;
@@ -100,6 +121,38 @@ bool ap_frame_calls_module(const struct ap_snapshot *snapshot, uint32_t frame)
         if (ap_text_is(name, names[i]))
             return true;
     return false;
+}
+
+static bool is_call(const struct ap_snapshot *snapshot, uint32_t frame)
+{
+    return ap_frame_calls_module(snapshot, frame) ||
+           ap_text_is(ap_strpool_text(&snapshot->strings, snapshot->stacks.frames[frame].name), "__call__");
+}
+
+bool ap_frames_have_call(const struct ap_snapshot *snapshot, const uint32_t *frames, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (is_call(snapshot, frames[i]))
+            return true;
+    return false;
+}
+
+#define MOST_OUTER 8u /* frames outside of the outermost call, from there on */
+
+bool ap_stack_is_beside_calls(const struct ap_snapshot *snapshot, uint32_t stack, uint32_t calling_stack)
+{
+    const struct ap_stacks *stacks = &snapshot->stacks;
+    uint32_t count, outer_count, at;
+    const uint32_t *frames = ap_stack_frames(stacks, stack, &count);
+    const uint32_t *outer = ap_stack_frames(stacks, calling_stack, &outer_count);
+    for (at = outer_count; at && !is_call(snapshot, outer[at - 1]);)
+        at--;
+    bool same = false;
+    for (uint32_t i = 0; i < count && at && !same; i++)
+        for (uint32_t j = at; j < outer_count && j < at + MOST_OUTER && !same; j++)
+            same = stacks->frames[frames[i]].filename.id == stacks->frames[outer[j]].filename.id &&
+                   stacks->frames[frames[i]].name.id == stacks->frames[outer[j]].name.id;
+    return same && !ap_frames_have_call(snapshot, frames, count);
 }
 
 uint32_t ap_stack_calling_frame(const struct ap_snapshot *snapshot, uint32_t stack)

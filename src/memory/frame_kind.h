@@ -8,6 +8,8 @@
 /** Not the user's code: torch and the standard library of Python, C and C++, generated code and interpreter frames.
  *  Other Python packages count as the user's: they are what the user chose to call. The list is in library_files.def. */
 bool ap_frame_is_library(struct ap_text filename);
+/** A shared object or the interpreter: where symbols were looked up there, a line is an address and no line. */
+bool ap_frame_is_object(struct ap_text filename);
 
 /** Index (within the stack, 0 = innermost) of the innermost frame that is not a library's; UINT32_MAX where all are. */
 uint32_t ap_stack_user_frame(const struct ap_snapshot *snapshot, uint32_t stack);
@@ -16,6 +18,10 @@ uint32_t ap_stack_user_frame(const struct ap_snapshot *snapshot, uint32_t stack)
 uint32_t ap_stack_backward_frame(const struct ap_snapshot *snapshot, uint32_t stack);
 /** A call to a module, by its name. */
 bool ap_frame_calls_module(const struct ap_snapshot *snapshot, uint32_t frame);
+/** Is one of them a call to a module or to another object? */
+bool ap_frames_have_call(const struct ap_snapshot *snapshot, const uint32_t *frames, uint32_t count);
+/** Is no such call in the stack, but a function that makes one in @calling_stack? */
+bool ap_stack_is_beside_calls(const struct ap_snapshot *snapshot, uint32_t stack, uint32_t calling_stack);
 /** Index of the user's line that called the outermost module; UINT32_MAX where no module or no such line is seen. */
 uint32_t ap_stack_calling_frame(const struct ap_snapshot *snapshot, uint32_t stack);
 /** Index of the frame that stands for the stack: the user's, else the node of a backward pass, else the

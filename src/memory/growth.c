@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "frame_kind.h"
 #include "snapshot_state.h"
 #include "sort.h"
 
@@ -14,6 +15,8 @@
 #define LEAST_FIT 0.6
 #define FREED_SHARE 0.7
 #define FRESH_SHARE 0.5    /* of what is live at the last point */
+#define CAPTURE_ENTRIES 64 /* what a graph reads is made so shortly before its capture */
+#define LOOP_SHARE 0.75    /* of the periods */
 #define WARM_UP_SHARE 0.01 /* of the most in use: less is no growth worth a name */
 
 /* ------------------------------------------------------------------------------------------------------ comparable points
@@ -152,7 +155,36 @@ static bool is_private(const struct ap_snapshot *snapshot, uint32_t segment)
     return snapshot->segments[segment].pool[0] || snapshot->segments[segment].pool[1];
 }
 
-/* False where it is live at no point, nor at the end; or in a private pool. */
+static int by_entry(const void *left, const void *right)
+{
+    uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+    AP_BY_SMALLER(a, b);
+    return 0;
+}
+
+static enum ap_status list_captures(struct ap_growth *growth, const struct ap_replay *replay,
+                                    const struct ap_replay_device *of, struct ap_error *reterr)
+{
+    AP_TRY(AP_ALLOC(growth->gate, growth->captures, of->lifetime_count, reterr));
+    for (uint32_t i = of->first_lifetime; i < of->first_lifetime + of->lifetime_count; i++) {
+        const struct ap_lifetime *life = &replay->lifetimes[i];
+        if (life->block != AP_NO_ENTRY && life->alloc != AP_NO_ENTRY &&
+            is_private(replay->snapshot, replay->block_segment[life->block]))
+            growth->captures[growth->capture_count++] = life->alloc;
+    }
+    ap_sort(growth->captures, growth->capture_count, sizeof(*growth->captures), by_entry);
+    return AP_OK;
+}
+
+/* Made right before a capture: what the graph reads, which each replay is handed. */
+static bool is_of_capture(const struct ap_growth *growth, uint32_t alloc)
+{
+    size_t at = 0;
+    AP_BISECT(at, growth->capture_count, i, growth->captures[i] < alloc);
+    return alloc != AP_NO_ENTRY && at < growth->capture_count && growth->captures[at] - alloc <= CAPTURE_ENTRIES;
+}
+
+/* False where it is live at no point, nor at the end; or a captured graph's. */
 static bool stay_of(const struct ap_growth *growth, const struct ap_replay *replay, const struct ap_replay_device *of,
                     const struct ap_lifetime *lifetime, struct stay *ret_stay)
 {
@@ -161,7 +193,7 @@ static bool stay_of(const struct ap_growth *growth, const struct ap_replay *repl
     bool at_end = lifetime->block != AP_NO_ENTRY;
     if (end == AP_NO_ENTRY && (!at_end || snapshot->blocks[lifetime->block].state == AP_BLOCK_PENDING))
         return false; /* lost, or given back before the history */
-    if (at_end && is_private(snapshot, replay->block_segment[lifetime->block]))
+    if (at_end && (is_private(snapshot, replay->block_segment[lifetime->block]) || is_of_capture(growth, lifetime->alloc)))
         return false;
     ret_stay->alloc = lifetime->alloc;
     ret_stay->first_point = lifetime->alloc == AP_NO_ENTRY ? 0 : points_until(growth, lifetime->alloc - of->first_entry);
@@ -417,24 +449,6 @@ static enum ap_status try_way(struct ap_growth *growth, struct way way, const st
     return status;
 }
 
-static bool calls_a_module(const struct ap_snapshot *snapshot, uint32_t frame)
-{
-    static const char *const names[] = { "forward", "_call_impl", "_wrapped_call_impl", "__call__" };
-    struct ap_text name = ap_strpool_text(&snapshot->strings, snapshot->stacks.frames[frame].name);
-    for (size_t i = 0; i < AP_COUNT_OF(names); i++)
-        if (ap_text_is(name, names[i]))
-            return true;
-    return false;
-}
-
-static bool any_calls_a_module(const struct ap_snapshot *snapshot, const uint32_t *frames, uint32_t count)
-{
-    for (uint32_t i = 0; i < count; i++)
-        if (calls_a_module(snapshot, frames[i]))
-            return true;
-    return false;
-}
-
 /* Is a module called again and again, and something grows with it? Then the outermost frames, as far as the growing stacks
  * have them in common, do not reach into its call, and those of some go on into it. Where a stack was not recorded, nobody
  * knows. */
@@ -444,7 +458,7 @@ static bool loops_over_calls(const struct ap_growth *growth, const struct ap_sna
     if (!growth->stack_count)
         return false;
     const uint32_t *first = ap_stack_frames(&snapshot->stacks, growth->stacks[0].stack, &first_count);
-    bool any = any_calls_a_module(snapshot, first, first_count);
+    bool any = ap_frames_have_call(snapshot, first, first_count);
     shared = first_count;
     for (uint32_t i = 1; i < growth->stack_count; i++) {
         const uint32_t *frames = ap_stack_frames(&snapshot->stacks, growth->stacks[i].stack, &count);
@@ -453,10 +467,38 @@ static bool loops_over_calls(const struct ap_growth *growth, const struct ap_sna
             same++;
         if (!count)
             return false;
-        any = any || any_calls_a_module(snapshot, frames, count);
+        any = any || ap_frames_have_call(snapshot, frames, count);
         shared = same;
     }
-    return any && !any_calls_a_module(snapshot, first + (first_count - shared), shared);
+    return any && !ap_frames_have_call(snapshot, first + (first_count - shared), shared);
+}
+
+/* Do the functions that call a module allocate outside of it, too, in most periods? Then each has a call of its own, with an
+ * input that was made for it; the layers of one forward pass have none. */
+static enum ap_status works_between_calls(const struct ap_growth *growth, const struct ap_replay *replay,
+                                          const struct ap_replay_device *of, bool *ret_works, struct ap_error *reterr)
+{
+    enum { NOT_LOOKED, INSIDE, BESIDE };
+    const struct ap_actions *actions = &replay->snapshot->actions;
+    const struct ap_periods *periods = &growth->periods;
+    size_t stacks = (size_t)replay->snapshot->stacks.stack_count + 1;
+    uint32_t with = 0, count = ap_period_count(periods);
+    uint8_t *looked;
+    AP_TRY(AP_ALLOC_CLEARED(growth->gate, looked, stacks, reterr));
+    for (uint32_t i = 0; i < count && growth->stack_count; i++) {
+        bool beside = false;
+        for (uint32_t at = of->first_entry + periods->bounds[i]; at < of->first_entry + periods->bounds[i + 1] && !beside;
+             at++) {
+            uint32_t stack = actions->name[at].id == AP_ACTION_ALLOC ? actions->stack[at] : 0;
+            if (looked[stack] == NOT_LOOKED)
+                looked[stack] = ap_stack_is_beside_calls(replay->snapshot, stack, growth->stacks[0].stack) ? BESIDE : INSIDE;
+            beside = looked[stack] == BESIDE;
+        }
+        with += beside;
+    }
+    AP_FREE(growth->gate, looked, stacks);
+    *ret_works = growth->stack_count && with >= LOOP_SHARE * count;
+    return AP_OK;
 }
 
 /* Without stacks a size stands for an origin. What is kept of batches that all differ has no size of its own: where the
@@ -506,7 +548,7 @@ static enum ap_status fill(struct ap_growth *growth, const struct ap_replay *rep
     const struct ap_replay_device *of = &replay->devices[device];
     struct walk walk = { .replay = replay, .device = device, .bytes = of->requested.start_bytes };
     int64_t allocated_bytes, values[AP_GROWTH_POINTS];
-    bool loops = false;
+    bool loops = false, between;
     if (!ap_period_count(&growth->periods) || !of->requested.known)
         return AP_OK;
     find_points(growth, &walk, &allocated_bytes);
@@ -515,7 +557,13 @@ static enum ap_status fill(struct ap_growth *growth, const struct ap_replay *rep
     growth->net_bytes = ap_subtract_sat(values[growth->point_count - 1], values[0], &walk.overflowed);
     growth->bytes_per_period = median_slope(values, growth->point_count) / (double)growth->periods_per_point;
     growth->fit_ratio = line_fit(values, growth->point_count);
-    AP_TRY(find_stacks(growth, replay, of, &loops, reterr));
+    AP_TRY(list_captures(growth, replay, of, reterr));
+    enum ap_status status = find_stacks(growth, replay, of, &loops, reterr);
+    AP_FREE(growth->gate, growth->captures, of->lifetime_count);
+    growth->captures = NULL;
+    AP_TRY(status);
+    AP_TRY(works_between_calls(growth, replay, of, &between, reterr));
+    loops = loops || between;
     growth->verdict = judge(growth, loops, values, of->requested.peak_bytes, allocated_bytes);
     return AP_OK;
 }

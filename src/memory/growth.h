@@ -51,6 +51,8 @@ struct ap_growth {
     double leaking_bytes_per_period;
     struct ap_growth_stack *stacks; /* most grown first; at most AP_GROWTH_STACKS */
     uint32_t stack_count;
+    uint32_t *captures; /* entries that allocate what a private pool holds at the end, in order; while it is looked for */
+    uint32_t capture_count;
 };
 
 #define AP_GROWTH_STACKS 64u

@@ -142,13 +142,16 @@ static void take_space(struct ap_oom *oom, const struct ap_replay *replay)
 
 static void judge(struct ap_oom *oom)
 {
+    /* Under a limit that is not told: what it had before at least. */
+    int64_t spare = oom->limited ? oom->once_reserved_bytes - oom->reserved_bytes : 0;
+    int64_t room = spare > oom->room_bytes ? spare : oom->room_bytes;
     double request = (double)oom->request_bytes, all = (double)together(oom->reserved_bytes, oom->device_free_bytes);
-    double ours = (double)together(oom->reserved_bytes, oom->room_bytes);
+    double ours = (double)together(oom->reserved_bytes, room);
     double capacity = oom->limited ? ours + request : (double)oom->capacity_bytes; /* the limit is not told: at most this */
     bool space = oom->has_request && oom->has_space, free_known = oom->has_device_free;
     bool no_room = segment_bytes(oom->request_bytes) > oom->room_bytes || !free_known;
     bool in_pieces = space && no_room && oom->request_bytes > oom->largest_hole_bytes;
-    int64_t everywhere = together(oom->inactive_bytes, oom->room_bytes);
+    int64_t everywhere = together(oom->inactive_bytes, room);
     bool full = oom->has_space && free_known && (double)oom->active_bytes >= FULL_RATIO * ours;
     bool *signs = oom->signs;
     signs[AP_OOM_ONE_HUGE_REQUEST] = oom->has_request && oom->has_capacity && request >= HUGE_REQUEST_RATIO * capacity;

@@ -59,7 +59,7 @@ static void settings_without_effect(void)
     ok(noted(&bench, "expandable_segments"), "asked for, and off");
     ok(noted(&bench, "max_split_size_mb"), "asked for, and without limit");
     ok(noted(&bench, "no_such"), "unknown");
-    ok(!noted(&bench, "roundup_power2_divisions"), "nothing is wasted");
+    ok(!noted(&bench, "roundup_power2_divisions"), "a known key");
     is_int(whole(&bench, "memory.settings_note_count"), 3, "three notes; commas in brackets do not part");
     finish(&bench);
 }
@@ -92,6 +92,22 @@ static void good_settings(void)
     ok(is_null(&bench, "memory.leaks.leaking") && is_null(&bench, "memory.churn.allocations"), "no history, no figures");
     ok(is_null(&bench, "memory.fragmentation.simulated_device"), "nothing to simulate");
     finish(&bench);
+}
+
+/* Graphs are replayed there. */
+static void what_is_free_in_private_pools_is_not_stranded(void)
+{
+    for (int pool = 0; pool < 2; pool++) {
+        struct bench bench;
+        begin_with(&bench, AP_SNAPSHOT_HAS_SEGMENTS);
+        block(&bench, 5 * MiB, AP_BLOCK_ALLOCATED);
+        block(&bench, 35 * MiB, AP_BLOCK_INACTIVE);
+        segment(&bench, 1000, 40 * MiB, false);
+        bench.snapshot->segments[0].pool[1] = pool;
+        pass(&bench, 0);
+        is_int(whole(&bench, "memory.fragmentation.stranded_bytes"), pool ? 0 : 35 * MiB, pool ? "a graph's" : "nobody's");
+        finish(&bench);
+    }
 }
 
 static void whole_pages_are_not_stranded(void)
@@ -163,6 +179,7 @@ int main(void)
     settings_without_effect();
     settings_that_conflict();
     good_settings();
+    what_is_free_in_private_pools_is_not_stranded();
     whole_pages_are_not_stranded();
     refused_allocations();
     return done();

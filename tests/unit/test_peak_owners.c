@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Who owns the peak, phases, lifetimes and the flame graph, from snapshots built by hand to the values of the report. */
+#include <stdio.h>
 #include <string.h>
 
 #include "allocation_owner.h"
@@ -281,6 +282,8 @@ static void passes_that_keep_their_graphs_leak(void)
           "/u/x.py|temporary" },
         { "/u/m.py|layer;/u/m.py|forward;/u/e.py|main", "/u/m.py|norm;/u/m.py|forward;/u/e.py|main", "only fills up", 0,
           "/u/x.py|temporary" },
+        { "/u/m.py|layer;/u/m.py|forward;/u/e.py|main", "/u/m.py|norm;/u/m.py|forward;/u/e.py|main", "leak", PASSES * 1050,
+          "/u/e.py|read;/u/e.py|main" }, /* an input for each call */
         { "/u/l.py|weight;/u/e.py|main", "/u/l.py|bias;/u/e.py|main", "only fills up", 0, "/u/x.py|temporary" },
         { "|at::_ops::addmm::call;|start", "|at::_ops::nll_loss::call;|start", "leak", PASSES * 1050,
           "|torch::autograd::Engine::evaluate_function()" },
@@ -494,6 +497,65 @@ static void copies_are_told_by_their_sizes(void)
     }
 }
 
+static const char forward_frames[] = "/t/torch/nn/functional.py|linear;/u/train.py|main";
+static const char backward_frames[] = "engine.cpp|torch::autograd::Engine::evaluate_function()";
+
+/* The best weights are copied anew while the last copy is there: both are copies, until they go. */
+static void copies_that_are_made_anew_are_copies(void)
+{
+    enum { MIB = 1 << 20 };
+    struct bench bench;
+    uint64_t copies[3][4] = { { 0 } };
+    begin(&bench);
+    uint32_t built = stack(&bench, MODULE_PY "|convert;/u/train.py|main"), loop = stack(&bench, "/u/train.py|main");
+    uint32_t kept = stack(&bench, "/u/keep.py|update;/u/train.py|main"), forward = stack(&bench, forward_frames);
+    history(&bench);
+    for (int i = 0; i < 4; i++)
+        live(&bench, alloc(&bench, (4 + i) * MIB, built), (4 + i) * MIB, built);
+    for (int time = 0; time < 3; time++) {
+        for (int i = 0; i < 40; i++)
+            give_back(&bench, alloc(&bench, 10, forward), 10, forward);
+        for (int i = 0; i < 4; i++)
+            copies[time][i] = alloc(&bench, (4 + i) * MIB, kept);
+        for (int i = 0; i < 4 && time; i++)
+            give_back(&bench, copies[time - 1][i], (4 + i) * MIB, loop);
+    }
+    for (int i = 0; i < 40; i++)
+        give_back(&bench, alloc(&bench, 10, forward), 10, forward);
+    for (int i = 0; i < 4; i++)
+        give_back(&bench, copies[2][i], (4 + i) * MIB, loop);
+    segment(&bench, 0, -1);
+    pass(&bench, 20);
+    is_int(of_category(&bench, 0, "parameters"), 22 * MIB, "the weights");
+    is_int(of_category(&bench, 0, "copies of weights"), 44 * MIB, "two copies");
+    end(&bench);
+}
+
+/* A constructor that runs in each step makes no weights. */
+static void what_steps_construct_is_no_model(void)
+{
+    for (int steps = 1; steps <= 4; steps += 3) {
+        struct bench bench;
+        begin(&bench);
+        uint32_t made = stack(&bench, "/u/rollout.py|__init__;/u/train.py|main");
+        uint32_t forward = stack(&bench, forward_frames), backward = stack(&bench, backward_frames);
+        history(&bench);
+        for (int i = 0; i < steps; i++) {
+            live(&bench, alloc(&bench, 12000 / steps, made), 12000 / steps, made);
+            live(&bench, alloc(&bench, 12000 / steps, made), 12000 / steps, made);
+            uint64_t saved = alloc(&bench, 500, forward);
+            wait_for(&bench, 40);
+            give_back(&bench, saved, 500, backward);
+            give_back(&bench, alloc(&bench, 5, backward), 5, backward);
+        }
+        wait_for(&bench, 80);
+        segment(&bench, 0, -1);
+        pass(&bench, 20);
+        is_int(of_category(&bench, 0, "parameters"), steps == 1 ? 24000 : 0, steps == 1 ? "a model" : "objects of steps");
+        end(&bench);
+    }
+}
+
 /* Only Python's frames were recorded: a backward of its own has some, autograd's threads have none. */
 static void functions_with_a_backward_hide_no_other(void)
 {
@@ -534,8 +596,6 @@ static void what_passes_do_not_see_is_temporary(void)
     end(&bench);
 }
 
-static const char forward_frames[] = "/t/torch/nn/functional.py|linear;/u/train.py|main";
-static const char backward_frames[] = "engine.cpp|torch::autograd::Engine::evaluate_function()";
 static const char step_frames[] = "/u/optimizer.py|step;/u/train.py|main";
 
 /* What grows within one backward pass is of its nodes; beside a forward in each period it is a leak. */
@@ -766,13 +826,25 @@ static void logits_and_scores_are_told_by_their_functions(void)
         { "/u/own_attention.py|scaled;/u/own.py|forward", "scores", 20 * MIB },
         { "/t/site-packages/torch/nn/functional.py|gelu;/u/own.py|forward", "", 20 * MIB },
         { "/t/site-packages/torch/nn/functional.py|gelu;/u/mlp.py|forward", "", 30 * MIB },
+        /* classes of what a module gave; their overlap with the mask */
+        { "/t/site-packages/torch/nn/modules/conv.py|forward;/u/train.py|step", "", 25 * MIB },
+        { "/t/site-packages/torch/nn/functional.py|softmax;/u/dice.py|loss", "", 25 * MIB },
+        { "x.cpp|torch::autograd::generated::SoftmaxBackward0::apply", "", 25 * MIB },
+        { "/u/dice.py|loss", "", 25 * MIB },
+        /* a product, its softmax, that in 16 bits, and the gradient of it */
+        { "/u/block.py|forward", "scores", 24 * MIB },
+        { "/t/site-packages/torch/nn/functional.py|softmax;/u/block.py|forward", "scores", 24 * MIB },
+        { "/u/block.py|forward", "scores", 12 * MIB },
+        { "x.cpp|torch::autograd::generated::BmmBackward0::apply", "scores", 24 * MIB },
     };
     struct bench bench;
     int64_t logits = 0, scores = 0;
     begin(&bench);
     uint32_t loop = stack(&bench, "/u/train.py|main");
+    uint32_t weight = stack(&bench, MODULE_PY "|convert;/u/train.py|main");
     uint64_t addresses[AP_COUNT_OF(made)];
     history(&bench);
+    live(&bench, alloc(&bench, 40 * MIB, weight), 40 * MIB, weight); /* as large as the logits */
     for (size_t i = 0; i < AP_COUNT_OF(made); i++) {
         addresses[i] = alloc(&bench, made[i].bytes, stack(&bench, made[i].frames));
         logits += strcmp(made[i].kind, "logits") == 0 ? made[i].bytes : 0;
@@ -815,6 +887,33 @@ static void graphs_of_batches_go_one_behind_the_other(void)
             give_back(&bench, kept[2][i], 1000, loop);
         live(&bench, alloc(&bench, 70, loop), 70, loop);
         is_avoidable(&bench, "unused_graphs", rows ? 0 : 20000, rows ? 0 : 19930);
+    }
+}
+
+/* The same under no_grad, as a decorator: a cache. */
+static void without_gradients_there_is_no_graph(void)
+{
+    static const char guard[] = ";/t/torch/utils/_contextlib.py|decorate_context;/u/serve.py|main";
+    for (int guarded = 0; guarded < 2; guarded++) {
+        struct bench bench;
+        uint64_t kept[3][10];
+        char frames[3][400];
+        begin(&bench);
+        for (int i = 0; i < 3; i++)
+            (void)snprintf(frames[i], sizeof(frames[i]), "%s%s", lines[i], guarded ? guard : "");
+        uint32_t loop = stack(&bench, "/u/train.py|main");
+        history(&bench);
+        for (int batch = 0; batch < 3; batch++) {
+            for (int i = 0; i < 10; i++)
+                kept[batch][i] = alloc(&bench, 1000, stack(&bench, frames[i % 3]));
+            wait_for(&bench, 40);
+            for (int i = 0; i < 10 && batch > 0; i++)
+                give_back(&bench, kept[batch - 1][i], 1000, loop);
+        }
+        for (int i = 0; i < 10; i++)
+            give_back(&bench, kept[2][i], 1000, loop);
+        live(&bench, alloc(&bench, 70, loop), 70, loop);
+        is_avoidable(&bench, "unused_graphs", guarded ? 0 : 20000, guarded ? 0 : 19930);
     }
 }
 
@@ -1172,6 +1271,38 @@ static void caches_that_are_made_anew_are_counted(void)
     }
 }
 
+/* The same by cat in a forward of the user's own, where no frame says so: each layer's piece is larger by a token than the
+ * one beside it. Lengths that grow from request to request leave none beside. */
+static void caches_that_grow_are_told_by_their_sizes(void)
+{
+    for (int beside = 0; beside <= 1; beside++) {
+        struct bench bench;
+        uint64_t layers[2] = { 0, 0 };
+        begin(&bench);
+        uint32_t made = stack(&bench, "/u/model.py|forward;/u/serve.py|main");
+        history(&bench);
+        for (int token = 0; token < 12; token++) {
+            for (int i = 0; i < 2; i++) {
+                uint64_t longer = alloc(&bench, 1000 + token, made);
+                wait_for(&bench, 40);
+                if (token && beside)
+                    give_back(&bench, layers[i], 999 + token, made);
+                layers[i] = longer;
+            }
+            for (int i = 0; i < 2 && !beside; i++)
+                give_back(&bench, layers[i], 1000 + token, made);
+        }
+        for (int i = 0; i < 2 && beside; i++)
+            live(&bench, layers[i], 1011, made);
+        live(&bench, alloc(&bench, 7, made), 7, made);
+        segment(&bench, 0, -1);
+        pass(&bench, 20);
+        is_int(at_peak(&bench, "kv_cache_count"), beside ? 3 : 0, "pieces at the peak");
+        is_int(at_peak(&bench, "kv_cache_replaced_count"), beside ? 22 : 0, "pieces that a new one replaced");
+        end(&bench);
+    }
+}
+
 enum behind_failure { TRIED_AGAIN, GIVEN_BACK, GOES_ON };
 
 /* Three layers that begin with an embedding find no room; behind that the embedding comes again, or the next layer. */
@@ -1201,6 +1332,33 @@ static void what_failed_need_not_be_held(void)
             give_back(&bench, kept[i], 1000, loop);
         live(&bench, alloc(&bench, 70, loop), 70, loop);
         is_avoidable(&bench, "failed_step", behind == TRIED_AGAIN ? 4000 : 0, behind == TRIED_AGAIN ? 4000 : 0);
+    }
+}
+
+/* All layers of a sequence are called by one line of the user's: which module asks tells that it begins again, and the
+ * second attempt may not come so far as to get anything. */
+static void modules_of_a_sequence_are_told_apart(void)
+{
+    static const char linear[] = "/t/torch/nn/modules/linear.py|forward;/u/train.py|step";
+    static const char gelu[] = "/t/torch/nn/modules/activation.py|forward;/u/train.py|step";
+    for (int attempts = 1; attempts <= 2; attempts++) {
+        struct bench bench;
+        begin(&bench);
+        uint32_t loop = stack(&bench, "/u/train.py|main");
+        uint32_t stacks[2] = { stack(&bench, linear), stack(&bench, gelu) };
+        history(&bench);
+        uint64_t kept = alloc(&bench, 4000, stacks[0]);
+        wait_for(&bench, 40);
+        entry(&bench, AP_ACTION_OOM, 0, 4000, stacks[1]);
+        if (attempts == 2)
+            entry(&bench, AP_ACTION_OOM, 0, 2000, stacks[0]);
+        uint64_t again = alloc(&bench, 1000, stacks[0]), last = alloc(&bench, 1000, stacks[1]);
+        wait_for(&bench, 40);
+        give_back(&bench, again, 1000, loop);
+        give_back(&bench, last, 1000, loop);
+        give_back(&bench, kept, 4000, loop);
+        live(&bench, alloc(&bench, 70, loop), 70, loop);
+        is_avoidable(&bench, "failed_step", 4000, 2000);
     }
 }
 
@@ -1799,6 +1957,11 @@ int main(void)
     caches_that_are_made_anew_are_counted();
     what_failed_need_not_be_held();
     what_each_attempt_made_is_told();
+    modules_of_a_sequence_are_told_apart();
+    caches_that_grow_are_told_by_their_sizes();
+    without_gradients_there_is_no_graph();
+    copies_that_are_made_anew_are_copies();
+    what_steps_construct_is_no_model();
     the_last_graph_may_be_there_at_the_end();
     passes_that_become_longer_leak();
     a_segment_hides_no_allocation();

@@ -605,6 +605,26 @@ static void a_limit_below_the_device(void)
     end(&bench);
 }
 
+/* 1 GiB is free in pieces, and 1.25 are asked for: where another GiB was its own before, that was to be had. */
+static void what_it_had_below_a_limit(void)
+{
+    for (int had = 0; had < 2; had++) {
+        struct bench bench;
+        struct ap_oom oom = { .verdict = AP_OOM_UNKNOWN };
+        begin(&bench);
+        holes(&bench, 768 * MiB, 128 * MiB, 0);
+        device_history(&bench);
+        entry(&bench, had ? AP_ACTION_SEGMENT_FREE : AP_ACTION_SNAPSHOT, 0x900000000000, 1 * GiB);
+        entry(&bench, AP_ACTION_OOM, 30 * GiB, 1280 * MiB);
+        (void)play(&bench);
+        if (bench.status == AP_OK)
+            keep(&bench, ap_oom_examine(bench.replay, 0, 1, 0, &oom, &bench.error));
+        is_int(oom.verdict, had ? AP_OOM_EXTERNAL_FRAGMENTATION : AP_OOM_TRULY_FULL, had ? "in pieces" : "more than it had");
+        ap_oom_release(&oom);
+        end(&bench);
+    }
+}
+
 static void in_pieces_below_a_limit(void)
 {
     struct bench bench;
@@ -744,6 +764,7 @@ int main(void)
     others_take_what_was_ours();
     others_leave_pieces();
     a_limit_below_the_device();
+    what_it_had_below_a_limit();
     in_pieces_below_a_limit();
     what_was_freed_later_was_live();
     expandable_segments();

@@ -184,10 +184,21 @@ static void whose_frame(void)
         { "/lib/x86_64-linux-gnu/libc.so.6", true },
         { "/home/u/ops.cu", true },
         { "clone3.S", true },
+        { "/usr/bin/python3.12", true },
+        { "C:/envs/train/python312.dll", true },
+        { "C:/envs/train/_C.pyd", true },
+        { "C:/envs/train/train.exe", true },
+        { "/srv/python3.12/train.py", false },
+        { "/srv/train/python", true },
+        { "/srv/train/finetune", false },
     };
     for (size_t i = 0; i < AP_COUNT_OF(files); i++)
         if (!ok(ap_frame_is_library(ap_text_of(files[i].filename)) == files[i].library, "whose frame it is"))
             note(files[i].filename);
+    ok(ap_frame_is_object(ap_text_of("/torch/lib/libtorch_cpu.so")) && ap_frame_is_object(ap_text_of("/bin/python3.12")),
+       "of these a line is an address");
+    ok(!ap_frame_is_object(ap_text_of("/home/u/ops.cu")) && !ap_frame_is_object(ap_text_of("??")),
+       "of sources it is a line");
     struct bench bench;
     begin(&bench);
     uint32_t stack = take(&bench, "[{\"filename\": \"??\", \"line\": 0, \"name\": \"x\"}, " A ", " B "]");

@@ -3,6 +3,7 @@
 from its first allocation on and writes the snapshot alone: warm-up and recorded steps are called from two places, as in most
 programs.
 """
+import copy
 import math
 
 import torch
@@ -148,6 +149,117 @@ def first_token_views(planted):
     return step
 
 
+class CachedLayer(nn.Module):
+    """Attention of a model that decodes; its keys and values are an argument."""
+
+    def __init__(self, width, heads):
+        super().__init__()
+        self.heads = heads
+        self.qkv, self.out = nn.Linear(width, 3 * width, bias=False), nn.Linear(width, width, bias=False)
+
+    def forward(self, rows, past, place, fixed):
+        batch, count, width = rows.shape
+        query, key, value = self.qkv(rows).view(batch, count, 3, self.heads, width // self.heads).permute(2, 0, 3, 1, 4)
+        if fixed:
+            past[0][:, :, place:place + count] = key
+            past[1][:, :, place:place + count] = value
+            key, value, present = past[0][:, :, :place + count], past[1][:, :, :place + count], past
+        else:
+            if past is not None:
+                key = torch.cat([past[0], key], dim=2)
+                value = torch.cat([past[1], value], dim=2)
+            present = key, value
+        mixed = functional.scaled_dot_product_attention(query, key, value, is_causal=count > 1)
+        return rows + self.out(mixed.transpose(1, 2).reshape(batch, count, width)), present
+
+
+class Generator(nn.Module):
+    def __init__(self, layers, width=2048, heads=16):
+        super().__init__()
+        self.width, self.heads = width, heads
+        self.layers = nn.ModuleList(CachedLayer(width, heads) for _ in range(layers))
+
+    def room(self, slots, positions):
+        shape = slots, self.heads, positions, self.width // self.heads
+        return [tuple(torch.empty(shape, device=DEVICE, dtype=DTYPE) for _ in range(2)) for _ in self.layers]
+
+    def forward(self, rows, past, place, fixed):
+        presents = []
+        for index, layer in enumerate(self.layers):
+            rows, present = layer(rows, past and past[index], place, fixed)
+            presents.append(present)
+        return rows, presents
+
+
+def cache_grown_by_cat(planted):
+    """A model of one's own decodes, and each layer makes its keys and values anew for each token with cat, while the list of
+    the last token's is there; the twin writes into a cache that is there from the start."""
+    remember()
+    model, slots, prompt, answer = on_device(Generator(4)), 48, 2048, 8
+
+    @torch.inference_mode()
+    def step():
+        past = None if planted else model.room(slots, prompt + answer)
+        rows, past = model(rows_of(slots, prompt, 2048), past, 0, not planted)
+        rows = rows[:, -1:].clone()
+        for token in range(answer):
+            rows, past = model(rows, past, prompt + token, not planted)
+        return rows
+    return step
+
+
+def ended_sessions(planted):
+    """A server keeps the keys and values of each session in a dictionary, those of ended ones as well; the twin drops
+    them."""
+    remember()
+    model, caches, count = on_device(Generator(6)), {}, [0]
+
+    @torch.inference_mode()
+    def step():
+        session = count[0]
+        count[0] += 1
+        rows, caches[session] = model(rows_of(4, 1024 + 64 * (session % 3), 2048), caches.get(session), 0, False)
+        if not planted:
+            del caches[session]
+        return rows[:, -1:].clone()
+    return step
+
+
+class Keeper:
+    """Follows a model: an average for evaluation, and the weights of the best step so far."""
+
+    def __init__(self, model, place):
+        self.place, self.best_loss, self.best = place, math.inf, None
+        self.average = copy.deepcopy(model).requires_grad_(False)
+
+    @torch.no_grad()
+    def update(self, model, loss):
+        for mean, weight in zip(self.average.parameters(), model.parameters()):
+            mean.lerp_(weight, 0.01)
+        if loss < self.best_loss:
+            self.best_loss = loss
+            self.best = {name: weight.to(self.place, copy=True) for name, weight in model.state_dict().items()}
+
+
+def best_weights(planted):
+    """The best weights are kept on the device, and copied anew while the last copy is there; the twin keeps them on the
+    host. An average of the weights is there in both."""
+    remember()
+    with torch.device(DEVICE):
+        model = nn.Sequential(*(layer for _ in range(6) for layer in (nn.Linear(6144, 6144), nn.GELU())))
+        rows = torch.randn(1024, 6144)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=True)
+    keeper = Keeper(model, DEVICE if planted else "cpu")
+
+    def step():
+        optimizer.zero_grad(set_to_none=True)
+        loss = (model(rows) - rows).square().mean()
+        loss.backward()
+        optimizer.step()
+        keeper.update(model, loss.item())
+    return step
+
+
 def job(make, accept, steps, warm_up):
     return Job(make, accept, unit="bytes", steps=steps, memory=True, trace=False, warm_up=warm_up, windows=0)
 
@@ -157,4 +269,7 @@ JOBS = {
     "metric-without-reset": job(metric_without_reset, ["memory-leak"], steps=5, warm_up=4),
     "validation-graph": job(validation_graph, ["oom-graphs"], steps=2, warm_up=0),
     "first-token-views": job(first_token_views, ["memory-leak"], steps=4, warm_up=4),
+    "cache-grown-by-cat": job(cache_grown_by_cat, ["kv-cache-remade"], steps=2, warm_up=2),
+    "ended-sessions": job(ended_sessions, ["memory-leak"], steps=2, warm_up=8),
+    "best-weights": job(best_weights, ["weight-copies"], steps=1, warm_up=2),
 }

@@ -143,7 +143,9 @@ static void sign_stacks(struct ap_owners *owners)
             uint8_t sign = owners->frame_signs[frames[j]];
             enum ap_work work = work_of_sign((enum ap_owner_sign)sign);
             stack.zeros = stack.zeros || sign == AP_SIGN_ZEROS;
-            stack.sign = stack.sign == AP_SIGN_NONE && sign != AP_SIGN_ZEROS ? sign : stack.sign;
+            stack.without_grad = stack.without_grad || sign == AP_SIGN_NO_GRAD;
+            bool alone = sign == AP_SIGN_ZEROS || sign == AP_SIGN_NO_GRAD;
+            stack.sign = stack.sign == AP_SIGN_NONE && !alone ? sign : stack.sign;
             stack.cloned = stack.cloned || (stack.sign == AP_SIGN_COPY && (sign == AP_SIGN_MODULE || sign == AP_SIGN_INIT));
             if (stack.cloned)
                 stack.sign = AP_SIGN_MODULE;
@@ -174,7 +176,8 @@ enum ap_status ap_owners_init(struct ap_owners *owners, const struct ap_replay *
         status = sign_frames(owners, reterr);
     if (status == AP_OK) {
         sign_stacks(owners);
-        status = ap_owners_find_work(owners, reterr);
+        status = ap_owners_find_grown(owners, reterr);
+        AP_AND_THEN(status, ap_owners_find_work(owners, reterr));
     }
     if (status != AP_OK)
         ap_owners_release(owners);
@@ -224,13 +227,9 @@ static enum ap_owner_evidence evidence_without_sign(bool has_stack, const struct
     return life->freed ? AP_EVIDENCE_BEFORE : AP_EVIDENCE_BEFORE_KEPT;
 }
 
-static enum ap_owner_evidence evidence_of(const struct ap_owner_stack *stack, bool has_stack, const struct life *life)
+/* Whatever its lifetime; AP_EVIDENCE_NO_FRAME_SAYS = that counts. */
+static enum ap_owner_evidence evidence_of_stack(const struct ap_owner_stack *stack, enum ap_owner_sign sign)
 {
-    enum ap_owner_sign sign = (enum ap_owner_sign)stack->sign;
-    bool saved = life->sees_backward || life->freed_in == AP_WORK_BACKWARD;
-    if (life->made_in == AP_WORK_OPTIMIZER && sign != AP_SIGN_WORKSPACE && sign != AP_SIGN_COLLECTIVE &&
-        sign != AP_SIGN_GATHERED && sign != AP_SIGN_STATE_INIT)
-        sign = AP_SIGN_OPTIMIZER; /* by a frame further out, or by an annotation */
     switch (sign) {
     case AP_SIGN_WORKSPACE: return AP_EVIDENCE_WORKSPACE;
     case AP_SIGN_COLLECTIVE: return AP_EVIDENCE_COLLECTIVE;
@@ -238,8 +237,20 @@ static enum ap_owner_evidence evidence_of(const struct ap_owner_stack *stack, bo
     case AP_SIGN_ACCUMULATE: return AP_EVIDENCE_ACCUMULATE;
     case AP_SIGN_INPUT: return AP_EVIDENCE_INPUT;
     case AP_SIGN_KV_CACHE: return AP_EVIDENCE_KV_CACHE;
-    default: break;
+    default: return stack->grown ? AP_EVIDENCE_KV_GROWN : AP_EVIDENCE_NO_FRAME_SAYS;
     }
+}
+
+static enum ap_owner_evidence evidence_of(const struct ap_owner_stack *stack, bool has_stack, const struct life *life)
+{
+    enum ap_owner_sign sign = (enum ap_owner_sign)stack->sign;
+    bool saved = life->sees_backward || life->freed_in == AP_WORK_BACKWARD;
+    if (life->made_in == AP_WORK_OPTIMIZER && sign != AP_SIGN_WORKSPACE && sign != AP_SIGN_COLLECTIVE &&
+        sign != AP_SIGN_GATHERED && sign != AP_SIGN_STATE_INIT)
+        sign = AP_SIGN_OPTIMIZER; /* by a frame further out, or by an annotation */
+    enum ap_owner_evidence by_stack = evidence_of_stack(stack, sign);
+    if (by_stack != AP_EVIDENCE_NO_FRAME_SAYS)
+        return by_stack;
     if (sign == AP_SIGN_FORWARD && saved && !stack->in_backward)
         return AP_EVIDENCE_FORWARD_SAVED; /* however short: the last layers' are needed at once */
     if (sign == AP_SIGN_NONE && life->begun && life->freed_in == AP_WORK_BACKWARD && life->made_in != AP_WORK_BACKWARD)
@@ -258,7 +269,7 @@ static enum ap_owner_evidence evidence_of(const struct ap_owner_stack *stack, bo
     case AP_SIGN_MODULE: return AP_EVIDENCE_MODULE;
     case AP_SIGN_FORWARD: return saved ? AP_EVIDENCE_FORWARD_SAVED : AP_EVIDENCE_FORWARD;
     case AP_SIGN_INIT:
-        if (life->freed)
+        if (life->freed || stack->again) /* what a step makes is no model */
             return AP_EVIDENCE_NO_FRAME_SAYS;
         return stack->zeros && !life->trained ? AP_EVIDENCE_ZEROS_KEPT : AP_EVIDENCE_INIT_KEPT;
     default: return evidence_without_sign(has_stack, life);

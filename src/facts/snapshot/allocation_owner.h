@@ -46,7 +46,8 @@ enum ap_owner_sign {
     AP_SIGN_KV_CACHE,
     AP_SIGN_COPY,
     AP_SIGN_CHECKPOINT,
-    AP_SIGN_ZEROS /* of a frame alone: a stack has the sign of another one */
+    AP_SIGN_ZEROS,  /* of a frame alone: a stack has the sign of another one */
+    AP_SIGN_NO_GRAD /* likewise */
 };
 
 /** What an entry of the history is part of. */
@@ -59,12 +60,15 @@ enum ap_work {
 };
 
 struct ap_owner_stack {
-    uint8_t sign;     /* enum ap_owner_sign, of the innermost frame that has one */
-    bool in_backward; /* any frame is one of a backward pass: a recomputed forward is, too */
-    bool native;      /* and one of C++ is: then those of autograd's threads are recorded */
-    uint8_t work;     /* enum ap_work */
-    bool zeros;       /* filled with zeros as it was made */
-    bool cloned;      /* by deepcopy in a constructor: layers made of each other, or a copy of the whole model */
+    uint8_t sign;      /* enum ap_owner_sign, of the innermost frame that has one */
+    bool in_backward;  /* any frame is one of a backward pass: a recomputed forward is, too */
+    bool native;       /* and one of C++ is: then those of autograd's threads are recorded */
+    uint8_t work;      /* enum ap_work */
+    bool zeros;        /* filled with zeros as it was made */
+    bool without_grad; /* called by a function under no_grad or inference_mode, as a decorator */
+    bool again;        /* allocates before, between and behind backward passes */
+    bool grown;        /* makes all its pieces again and again, each time larger by the same */
+    bool cloned;       /* by deepcopy in a constructor: layers made of each other, or a copy of the whole model */
 };
 
 struct ap_owners {
@@ -73,6 +77,7 @@ struct ap_owners {
     struct ap_owner_stack *stacks; /* by stack id */
     uint8_t *frame_signs;          /* by frame id */
     uint8_t *work;                 /* enum ap_work, by entry: by its stack, its annotation, or the thread it must be of */
+    uint64_t remade_count;         /* pieces of grown stacks that took the place of smaller ones */
     bool has_backward;             /* some entry allocates for a backward pass */
     bool has_passes;               /* some entry allocates for a forward or backward pass, or for an optimizer's step */
 };
@@ -81,6 +86,8 @@ struct ap_owners {
 AP_MUST_CHECK enum ap_status ap_owners_init(struct ap_owners *owners, const struct ap_replay *replay, struct ap_gate *gate,
                                             struct ap_error *reterr);
 void ap_owners_release(struct ap_owners *owners);
+/** Finds stacks that are grown, for ap_owners_init. */
+AP_MUST_CHECK enum ap_status ap_owners_find_grown(struct ap_owners *owners, struct ap_error *reterr);
 /** Fills owners->work, for ap_owners_init. */
 AP_MUST_CHECK enum ap_status ap_owners_find_work(struct ap_owners *owners, struct ap_error *reterr);
 

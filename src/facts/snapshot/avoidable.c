@@ -536,8 +536,10 @@ static enum ap_status find_all(struct ap_avoidable_search *search, struct ap_avo
         AP_TRY(peak_falls_by(search, &kinds[i].saved_bytes, reterr));
     }
     AP_TRY(ap_avoidable_count_calls(search, &kinds[AP_AVOIDABLE_ACTIVATIONS], reterr));
-    struct ap_avoidable *all = &kinds[AP_AVOIDABLE_ACTIVATIONS]; /* temporaries of forward passes went with them */
-    all->saved_bytes = all->saved_bytes < all->held_bytes ? all->saved_bytes : all->held_bytes;
+    /* Temporaries of forward passes went with them, and weights as large as logits. */
+    for (size_t i = 0; i < AP_AVOIDABLE_KIND_COUNT_; i++)
+        if (kinds[i].saved_bytes > kinds[i].held_bytes)
+            kinds[i].saved_bytes = kinds[i].held_bytes;
     find_step_temporaries(search, &kinds[AP_AVOIDABLE_STEP_TEMPORARIES]);
     return AP_OK;
 }

@@ -7,15 +7,15 @@
 
 #include "poison.h"
 
-#define NO_LINE UINT32_MAX
+#define NO_LINE UINT64_MAX
 
-/* The user's line that asked, as a frame. */
-static uint32_t line_of(const struct ap_avoidable_search *search, uint32_t entry)
+/* The user's line that asked and the innermost frame, which tells the modules of a sequence apart. */
+static uint64_t line_of(const struct ap_avoidable_search *search, uint32_t entry)
 {
     const struct ap_snapshot *snapshot = search->owners->replay->snapshot;
     uint32_t count, stack = snapshot->actions.stack[entry], user = ap_stack_user_frame(snapshot, stack);
     const uint32_t *frames = ap_stack_frames(&snapshot->stacks, stack, &count);
-    return user < count ? frames[user] : NO_LINE;
+    return user < count ? (uint64_t)frames[user] << 32 | frames[0] : NO_LINE;
 }
 
 /* The first allocation of a forward from one entry on and before another; @end where there is none. */
@@ -35,7 +35,8 @@ struct failed {
  * the failure before. Of several forwards for one backward pass those before are needed. */
 static uint32_t start_of_failed(const struct ap_avoidable_search *search, uint32_t first, uint32_t before, uint32_t failure)
 {
-    uint32_t line = line_of(search, first), start = AP_NO_ENTRY, least = before > first ? before : first;
+    uint64_t line = line_of(search, first);
+    uint32_t start = AP_NO_ENTRY, least = before > first ? before : first;
     for (uint32_t i = failure; i-- > least;) {
         if (!ap_search_is_forward(search, i))
             continue;
@@ -47,12 +48,14 @@ static uint32_t start_of_failed(const struct ap_avoidable_search *search, uint32
     return start;
 }
 
-/* Is the first thing behind the failure what the failed pass began with? Where it goes on instead, as behind a workspace
- * that could do with less, all that it made is needed. */
+/* Is the first thing behind the failure what the failed pass began with, be it only asked for? Where it goes on instead, as
+ * behind a workspace that could do with less, all that it made is needed. */
 static bool is_tried_again(const struct ap_avoidable_search *search, uint32_t first, uint32_t failure, uint32_t next)
 {
-    uint32_t again = first_forward(search, failure + 1, next), line = line_of(search, first);
-    return again < next && line != NO_LINE && line_of(search, again) == line && line_of(search, failure) != line;
+    uint32_t again = first_forward(search, failure + 1, next);
+    uint64_t line = line_of(search, first);
+    bool asks = again == next && next <= search->peak; /* the next request that failed */
+    return (again < next || asks) && line != NO_LINE && line_of(search, again) == line && line_of(search, failure) != line;
 }
 
 /* Where the pass begins whose forward or backward failed; @failure where it had not begun. Behind the last allocation of a

@@ -8,6 +8,7 @@
 
 #define SHARE_MATCHED 0.9
 #define SHARE_OF_WEIGHTS 0.6 /* what is copied of them: all layers of one kind at least */
+#define MOST_COPIES 3u
 #define LEAST_WEIGHTS 4u
 #define LEAST_PART 8u /* of their number */
 #define LEAST_BYTES ((int64_t)1 << 20)
@@ -36,13 +37,14 @@ static bool is_made_otherwise(enum ap_owner_evidence evidence)
 static uint32_t list_of(const struct ap_owners *owners, const struct ap_owned_device *device, bool weights, bool others_open,
                         struct sized *to)
 {
-    uint32_t count = 0;
+    uint32_t count = 0, old = device->has_history ? ap_owned_old_entries(&owners->replay->devices[device->device]) : 0;
     for (uint32_t i = 0; i < device->count; i++) {
         const struct ap_owned *owned = &device->list[i];
         enum ap_owner_evidence evidence = (enum ap_owner_evidence)owned->evidence;
         bool is_weight = ap_owner_evidence_category(evidence) == AP_OWNER_PARAMETERS;
+        bool stays = owned->end == AP_NO_ENTRY || (owned->alloc != AP_NO_ENTRY && owned->end - owned->alloc > old);
         bool is_open = is_weight ? owners->stacks[owned->stack].cloned || (others_open && is_made_otherwise(evidence))
-                                 : evidence == AP_EVIDENCE_NO_FRAME_SAYS && owned->stack && owned->end == AP_NO_ENTRY;
+                                 : evidence == AP_EVIDENCE_NO_FRAME_SAYS && owned->stack && stays;
         bool is = weights ? is_weight && !is_open : is_open;
         if (is)
             to[count++] = (struct sized){ owned->bytes, weights ? 0 : owned->stack, i };
@@ -51,25 +53,36 @@ static uint32_t list_of(const struct ap_owners *owners, const struct ap_owned_de
     return count;
 }
 
-/* Both in order of their sizes: most bytes of the weights, and nearly all of the stack, find each other. */
+static uint32_t same_size(const struct sized *list, uint32_t count, uint32_t from)
+{
+    uint32_t end = from + 1;
+    while (end < count && list[end].bytes == list[from].bytes)
+        end++;
+    return end - from;
+}
+
+/* Both in order of their sizes: most bytes of the weights, and nearly all of the stack, find each other. There may be two or
+ * three of each, while a copy is made anew. */
 static bool is_copy(const struct sized *weights, uint32_t weight_count, const struct sized *of, uint32_t count,
                     int64_t times)
 {
-    double all = 0, own = 0, matched = 0;
+    double all = 0, own = 0, matched = 0, matched_own = 0;
     uint32_t at = 0;
     for (uint32_t i = 0; i < count; i++)
         own += (double)of[i].bytes;
-    for (uint32_t i = 0; i < weight_count; i++) {
+    for (uint32_t i = 0, same; i < weight_count; i += same) {
         double wanted = (double)weights[i].bytes * (double)times;
-        all += wanted;
+        same = same_size(weights, weight_count, i);
+        all += same * wanted;
         while (at < count && (double)of[at].bytes < wanted)
             at++;
-        if (at < count && (double)of[at].bytes <= wanted) {
-            matched += wanted;
-            at++;
-        }
+        if (at == count || (double)of[at].bytes > wanted)
+            continue;
+        uint32_t found = same_size(of, count, at);
+        matched += (found < same ? found : same) * wanted;
+        matched_own += (found % same == 0 && found <= MOST_COPIES * same ? found : found < same ? found : same) * wanted;
     }
-    return matched >= (double)LEAST_BYTES && matched >= SHARE_OF_WEIGHTS * all && matched >= SHARE_MATCHED * own;
+    return matched >= (double)LEAST_BYTES && matched >= SHARE_OF_WEIGHTS * all && matched_own >= SHARE_MATCHED * own;
 }
 
 static bool has_size(const struct sized *weights, uint32_t weight_count, int64_t bytes)

@@ -119,6 +119,40 @@ static enum ap_status take_annotations(struct ap_owners *owners, struct ap_error
     return AP_OK;
 }
 
+/* -------------------------------------------------------------------------------------------------- stacks of each step
+ */
+
+#define LEAST_PASSES 3u
+
+/* In how many passes a stack allocates; a pass begins behind a backward one. */
+struct passes {
+    uint32_t last, count;
+};
+
+static enum ap_status find_again(struct ap_owners *owners, struct ap_error *reterr)
+{
+    const struct ap_actions *actions = &owners->replay->snapshot->actions;
+    size_t stacks = (size_t)owners->replay->snapshot->stacks.stack_count + 1;
+    struct passes *of;
+    uint32_t pass = 1;
+    bool backward = false;
+    if (!owners->has_backward)
+        return AP_OK;
+    AP_TRY(AP_ALLOC_CLEARED(owners->gate, of, stacks, reterr));
+    for (uint32_t i = 0; i < actions->count; i++) {
+        uint32_t stack = actions->stack[i];
+        if (actions->name[i].id != AP_ACTION_ALLOC)
+            continue;
+        pass += backward && owners->work[i] != AP_WORK_BACKWARD;
+        backward = owners->work[i] == AP_WORK_BACKWARD;
+        of[stack].count += of[stack].last != pass;
+        of[stack].last = pass;
+        owners->stacks[stack].again = of[stack].count >= LEAST_PASSES;
+    }
+    AP_FREE(owners->gate, of, stacks);
+    return AP_OK;
+}
+
 enum ap_status ap_owners_find_work(struct ap_owners *owners, struct ap_error *reterr)
 {
     for (uint32_t i = 0; i < owners->replay->snapshot->actions.count; i++)
@@ -133,5 +167,5 @@ enum ap_status ap_owners_find_work(struct ap_owners *owners, struct ap_error *re
         owners->has_passes =
             owners->has_passes || (owners->work[i] != AP_WORK_OTHER && owners->work[i] != AP_WORK_ZERO_GRAD);
     }
-    return AP_OK;
+    return find_again(owners, reterr);
 }

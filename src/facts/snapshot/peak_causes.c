@@ -60,13 +60,13 @@ static void add_one(const struct ap_owners *owners, const struct ap_owned *owned
         sum = &to->gathered_bytes;
     else if (evidence == AP_EVIDENCE_WORKSPACE)
         sum = &to->workspace_bytes;
-    else if (evidence == AP_EVIDENCE_KV_CACHE)
+    else if (evidence == AP_EVIDENCE_KV_CACHE || evidence == AP_EVIDENCE_KV_GROWN)
         sum = &to->cache_bytes;
     else if (owned->stack && owners->stacks[owned->stack].in_backward && category_of(owned) == AP_OWNER_ACTIVATIONS)
         sum = &to->recomputed_bytes;
     if (sum)
         *sum = ap_add_sat(*sum, owned->bytes, &overflowed);
-    to->cache_count += evidence == AP_EVIDENCE_KV_CACHE;
+    to->cache_count += evidence == AP_EVIDENCE_KV_CACHE || evidence == AP_EVIDENCE_KV_GROWN;
 }
 
 static bool is_made(const struct ap_owners *owners, uint32_t entry, enum ap_owner_sign sign)
@@ -89,7 +89,7 @@ static uint32_t change_before(const struct ap_owners *owners, const struct ap_re
  * theirs back first. */
 static uint64_t count_replaced(const struct ap_owners *owners, const struct ap_replay_device *of)
 {
-    uint64_t count = 0;
+    uint64_t count = owners->remade_count;
     for (uint32_t i = 0; i < of->lifetime_count; i++) {
         const struct ap_lifetime *life = &owners->replay->lifetimes[of->first_lifetime + i];
         if (life->alloc == AP_NO_ENTRY || life->free_requested == AP_NO_ENTRY ||

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "stack_frames.h"
 
+#include "frame_kind.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -22,12 +24,13 @@ enum ap_status ap_memory_frame_text(const struct ap_snapshot *snapshot, struct a
     struct ap_text file = ap_strpool_text(&snapshot->strings, of->filename);
     struct ap_text name = ap_strpool_text(&snapshot->strings, of->name);
     char line[16] = "";
-    bool unknown = ap_text_is(file, "??"); /* no debugging symbols */
+    bool object = ap_frame_is_object(file);
+    bool unknown = ap_text_is(file, "??") || (object && name.bytes && !ap_text_is(name, "??")); /* no debugging symbols */
     if (unknown) {
         file.bytes = 0;
         name = without_arguments(name);
     }
-    int line_bytes = of->line > 0 && !unknown ? snprintf(line, sizeof(line), ":%d", (int)of->line) : 0;
+    int line_bytes = of->line > 0 && !unknown && !object ? snprintf(line, sizeof(line), ":%d", (int)of->line) : 0;
     bool both = file.bytes + (size_t)line_bytes > 0 && name.bytes > 0;
     size_t bytes = file.bytes + (size_t)line_bytes + both + name.bytes;
     char *text = ap_arena_alloc(arena, bytes + 1);

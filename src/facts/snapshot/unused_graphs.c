@@ -15,9 +15,13 @@
 #define SHARE_OF_RUN 0.8       /* of what a forward makes and keeps, from the first allocation of a graph on, */
 #define SHARE_OF_GRAPH 0.9     /* as far as so many of its allocations */
 
+/* Under no_grad or inference_mode there is no graph: what is kept there is a cache or a result. */
 static bool is_kept(const struct ap_avoidable_search *search, uint32_t alloc, uint32_t end)
 {
-    return alloc != AP_NO_ENTRY && ap_search_is_forward(search, alloc) && (end == AP_NO_ENTRY || end - alloc > MOST_SHORT);
+    if (alloc == AP_NO_ENTRY || !ap_search_is_forward(search, alloc))
+        return false;
+    const struct ap_owner_stack *stack = &search->owners->stacks[search->owners->replay->snapshot->actions.stack[alloc]];
+    return !stack->without_grad && !stack->grown && (end == AP_NO_ENTRY || end - alloc > MOST_SHORT);
 }
 
 /* Was there no room for something while it was alive? Then the failure may have cut its forward short, and let it go. */
@@ -63,7 +67,7 @@ static void look_for_graphs_at_end(struct ap_avoidable_search *search)
     for (uint32_t i = 0; i < search->owned->count; i++) {
         const struct ap_owned *owned = &search->owned->list[i];
         if (owned->end != AP_NO_ENTRY || owned->alloc == AP_NO_ENTRY || owned->alloc < last->start ||
-            !ap_search_is_forward(search, owned->alloc))
+            !is_kept(search, owned->alloc, AP_NO_ENTRY))
             continue;
         count++;
         lines += owned->stack != stack; /* the list is in order of stacks */

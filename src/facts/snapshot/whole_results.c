@@ -8,7 +8,8 @@
 #include "poison.h"
 
 #define LEAST_RESULT_BYTES ((int64_t)1 << 20) /* smaller ones are as large as others by chance */
-#define LARGE_PART 50 /* of the peak: where any function may have made what is as large as the logits */
+#define LARGE_PART 50    /* of the peak: where any function may have made what is as large as the logits */
+#define MOST_BETWEEN 64u /* entries from the product of queries and keys to its softmax: mask, scale, cast */
 
 enum result { RESULT_NOT_LOOKED, RESULT_NONE, RESULT_LOGITS, RESULT_SCORES };
 
@@ -47,6 +48,7 @@ static enum result of_stack(const struct ap_avoidable_search *search, uint32_t s
 struct size {
     int64_t bytes;
     uint32_t file, name;
+    bool shared; /* something else at the peak is as large */
 };
 
 static struct size size_of(const struct ap_avoidable_search *search, uint32_t stack, int64_t bytes)
@@ -55,7 +57,7 @@ static struct size size_of(const struct ap_avoidable_search *search, uint32_t st
     uint32_t count, user = ap_stack_user_frame(snapshot, stack);
     const uint32_t *frames = ap_stack_frames(&snapshot->stacks, stack, &count);
     const struct ap_frame *frame = user < count ? &snapshot->stacks.frames[frames[user]] : NULL;
-    return (struct size){ bytes, frame ? frame->filename.id : 0, frame ? frame->name.id : 0 };
+    return (struct size){ bytes, frame ? frame->filename.id : 0, frame ? frame->name.id : 0, false };
 }
 
 /* A softmax of the user's own is called by the function that makes what it is of: that one; else as above. */
@@ -92,35 +94,135 @@ struct sizes {
     enum result kind;
 };
 
-static bool is_listed(const struct sizes *sizes, struct size like, bool any_function)
+/* The first of that size, by the same function or by any; NULL = none. */
+static struct size *listed(const struct sizes *sizes, struct size like, bool any_function)
 {
     size_t at = 0;
     if (any_function)
         like.file = like.name = 0;
     AP_BISECT(at, sizes->count, i, by_size(&sizes->list[i], &like) < 0);
     if (at == sizes->count || sizes->list[at].bytes != like.bytes)
+        return NULL;
+    return any_function || (like.file && by_size(&sizes->list[at], &like) == 0) ? &sizes->list[at] : NULL;
+}
+
+/* By the same function, and by twice as many bits for a value or half as many. */
+static bool is_listed(const struct sizes *sizes, struct size like)
+{
+    struct size half = like, twice = like;
+    half.bytes = like.bytes / 2;
+    twice.bytes = like.bytes <= INT64_MAX / 2 ? like.bytes * 2 : 0;
+    return listed(sizes, like, false) || (like.bytes % 2 == 0 && listed(sizes, half, false)) || listed(sizes, twice, false);
+}
+
+/* An autograd thread's, which has no frames of Python: a gradient, unless something else is as large. */
+static bool is_gradient(const struct ap_avoidable_search *search, const struct sizes *sizes, uint32_t alloc, uint32_t stack,
+                        int64_t bytes)
+{
+    if (alloc == AP_NO_ENTRY || bytes < search->of->requested.peak_bytes / LARGE_PART ||
+        (stack && !search->owners->stacks[stack].native) || ap_search_work(search, alloc) != AP_WORK_BACKWARD)
         return false;
-    return any_function || (like.file && by_size(&sizes->list[at], &like) == 0);
+    const struct size *like = listed(sizes, (struct size){ .bytes = bytes }, true);
+    return like && !like->shared;
 }
 
 /* The layer that makes logits is another function than the loss; a feed-forward layer may be as wide as there are scores. */
-static bool is_whole(const struct ap_avoidable_search *search, const struct sizes *sizes, uint32_t stack, int64_t bytes)
+static bool is_whole(const struct ap_avoidable_search *search, const struct sizes *sizes, uint32_t alloc, uint32_t stack,
+                     int64_t bytes)
 {
-    bool any_function = sizes->kind == RESULT_LOGITS && bytes >= search->of->requested.peak_bytes / LARGE_PART;
-    if (bytes < LEAST_RESULT_BYTES || !stack)
+    if (bytes < LEAST_RESULT_BYTES)
+        return false;
+    if (is_gradient(search, sizes, alloc, stack, bytes))
+        return true;
+    if (!stack)
         return false;
     enum result kind = of_stack(search, stack);
-    return kind == sizes->kind || (kind == RESULT_NONE && is_listed(sizes, size_of(search, stack, bytes), any_function));
+    if (kind != RESULT_NONE && (kind != sizes->kind || kind == RESULT_LOGITS))
+        return kind == sizes->kind;
+    bool any_function = kind == RESULT_SCORES || bytes >= search->of->requested.peak_bytes / LARGE_PART;
+    return is_listed(sizes, size_of(search, stack, bytes)) ||
+           ((kind == RESULT_SCORES || sizes->kind == RESULT_LOGITS) && any_function &&
+            listed(sizes, (struct size){ .bytes = bytes }, true));
+}
+
+/* ------------------------------------------------------------------------------------------------ is a softmax attention's
+ */
+
+static bool same_function(struct size a, struct size b)
+{
+    return a.file && a.file == b.file && a.name == b.name;
+}
+
+static bool is_attention(struct ap_text name)
+{
+    return ap_text_contains(name, AP_TEXT("attention")) || ap_text_contains(name, AP_TEXT("attn"));
+}
+
+static struct ap_text base_name(struct ap_text path)
+{
+    size_t from = path.bytes;
+    while (from && path.data[from - 1] != '/' && path.data[from - 1] != '\\')
+        from--;
+    return (struct ap_text){ path.data + from, path.bytes - from };
+}
+
+static bool names_attention(const struct ap_snapshot *snapshot, uint32_t stack)
+{
+    uint32_t count;
+    const uint32_t *frames = ap_stack_frames(&snapshot->stacks, stack, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct ap_frame *frame = &snapshot->stacks.frames[frames[i]];
+        if (is_attention(ap_strpool_text(&snapshot->strings, frame->name)) ||
+            is_attention(base_name(ap_strpool_text(&snapshot->strings, frame->filename))))
+            return true;
+    }
+    return false;
+}
+
+/* What a function makes itself, not by a module that it calls. */
+static bool is_made_by_itself(const struct ap_snapshot *snapshot, uint32_t stack)
+{
+    uint32_t count, user = ap_stack_user_frame(snapshot, stack);
+    const uint32_t *frames = ap_stack_frames(&snapshot->stacks, stack, &count);
+    for (uint32_t i = 0; i < user && i < count; i++)
+        if (ap_frame_calls_module(snapshot, frames[i]))
+            return false;
+    return user < count;
+}
+
+/* Attention multiplies queries and keys in the function that normalizes them. The classes that a softmax of a model's
+ * outputs tells apart come out of a module. */
+static bool is_of_attention(const struct ap_avoidable_search *search, const struct ap_owned *owned)
+{
+    const struct ap_snapshot *snapshot = search->owners->replay->snapshot;
+    const struct ap_actions *actions = &snapshot->actions;
+    struct size own = size_of(search, owned->stack, owned->bytes),
+                caller = size_of_caller(search, owned->stack, owned->bytes);
+    if (names_attention(snapshot, owned->stack))
+        return true;
+    uint32_t first = search->of->first_entry, alloc = owned->alloc;
+    for (uint32_t i = alloc; alloc != AP_NO_ENTRY && i > first && alloc - i < MOST_BETWEEN;) {
+        int64_t bytes = actions->size_bytes[--i];
+        if (!ap_search_allocates(search, i) ||
+            (bytes != owned->bytes && bytes / 2 != owned->bytes && bytes != owned->bytes / 2))
+            continue;
+        struct size of = size_of(search, actions->stack[i], bytes);
+        return is_made_by_itself(snapshot, actions->stack[i]) && (same_function(of, own) || same_function(of, caller));
+    }
+    return false;
+}
+
+static bool comes_and_goes(const struct ap_owned *owned)
+{
+    enum ap_owner_category category = ap_owner_evidence_category((enum ap_owner_evidence)owned->evidence);
+    return category == AP_OWNER_ACTIVATIONS || category == AP_OWNER_TEMPORARIES || category == AP_OWNER_UNKNOWN;
 }
 
 /* The gradient of a weight is as large as the logits where there are as many tokens as the weight is wide. */
 static bool is_whole_owned(const struct ap_avoidable_search *search, const struct sizes *sizes, const struct ap_owned *owned)
 {
-    enum ap_owner_category category = ap_owner_evidence_category((enum ap_owner_evidence)owned->evidence);
-    bool comes_and_goes =
-        category == AP_OWNER_ACTIVATIONS || category == AP_OWNER_TEMPORARIES || category == AP_OWNER_UNKNOWN;
-    return (comes_and_goes || of_stack(search, owned->stack) == sizes->kind) &&
-           is_whole(search, sizes, owned->stack, owned->bytes);
+    return (comes_and_goes(owned) || of_stack(search, owned->stack) == sizes->kind) &&
+           is_whole(search, sizes, owned->alloc, owned->stack, owned->bytes);
 }
 
 static enum ap_status cut_whole(struct ap_avoidable_search *search, const struct sizes *sizes, struct ap_error *reterr)
@@ -131,10 +233,23 @@ static enum ap_status cut_whole(struct ap_avoidable_search *search, const struct
         const struct ap_lifetime *life = &replay->lifetimes[lifetime];
         uint32_t end = ap_search_life_end(life);
         int64_t bytes = ap_replay_lifetime_bytes(replay, lifetime);
-        if (life->alloc != AP_NO_ENTRY && is_whole(search, sizes, replay->snapshot->actions.stack[life->alloc], bytes))
+        if (life->alloc != AP_NO_ENTRY &&
+            is_whole(search, sizes, life->alloc, replay->snapshot->actions.stack[life->alloc], bytes))
             AP_TRY(ap_search_cut(search, life->alloc, end == AP_NO_ENTRY ? ap_search_end(search) : end, bytes, reterr));
     }
     return AP_OK;
+}
+
+/* What else at the peak is as large as one of these, such as a weight: a gradient without a stack may be its. */
+static void find_shared(const struct ap_avoidable_search *search, struct sizes *sizes)
+{
+    for (uint32_t i = 0; i < search->owned->count; i++) {
+        const struct ap_owned *owned = &search->owned->list[i];
+        struct size *like = listed(sizes, (struct size){ .bytes = owned->bytes }, true);
+        if (like && !is_whole_owned(search, sizes, owned) &&
+            !(owned->stack && search->owners->stacks[owned->stack].in_backward && comes_and_goes(owned)))
+            like->shared = true;
+    }
 }
 
 static enum ap_status find_whole(struct ap_avoidable_search *search, enum result kind, struct ap_avoidable *to,
@@ -145,12 +260,14 @@ static enum ap_status find_whole(struct ap_avoidable_search *search, enum result
     AP_TRY(AP_ALLOC(search->owners->gate, sizes.list, 2 * (size_t)owned->count, reterr));
     for (uint32_t i = 0; i < owned->count; i++) {
         uint32_t stack = owned->list[i].stack;
-        if (owned->list[i].bytes < LEAST_RESULT_BYTES || of_stack(search, stack) != kind)
+        if (owned->list[i].bytes < LEAST_RESULT_BYTES || of_stack(search, stack) != kind ||
+            (kind == RESULT_SCORES && !is_of_attention(search, &owned->list[i])))
             continue;
         sizes.list[sizes.count++] = size_of(search, stack, owned->list[i].bytes);
         sizes.list[sizes.count++] = size_of_caller(search, stack, owned->list[i].bytes);
     }
     ap_sort(sizes.list, sizes.count, sizeof(*sizes.list), by_size);
+    find_shared(search, &sizes);
     for (uint32_t i = 0; i < owned->count; i++)
         if (is_whole_owned(search, &sizes, &owned->list[i]))
             ap_avoidable_add(search, to, &owned->list[i]);

@@ -16,7 +16,7 @@
 /* ---------------------------------------------------------------------------------------------------------- stranded */
 
 /* Free bytes of a partly used segment that nobody could give back: all of them; of an expandable segment whole pages can
- * be. */
+ * be. What is free in a private pool is there for the replays of its graphs. */
 static int64_t stranded_in(const struct ap_snapshot *snapshot, const struct ap_segment *segment, uint32_t *ret_pins)
 {
     int64_t page = segment->type.id == AP_TYPE_SMALL ? 2 * MIB : 20 * MIB, stranded = 0, at = 0;
@@ -33,7 +33,7 @@ static int64_t stranded_in(const struct ap_snapshot *snapshot, const struct ap_s
         }
         at = end > 0 && end < INT64_MAX / 2 ? end : 0;
     }
-    return *ret_pins ? stranded : 0;
+    return *ret_pins && !segment->pool[0] && !segment->pool[1] ? stranded : 0;
 }
 
 /* One place that allocates, and its share of what is stranded: that of a segment is divided among its live blocks. */

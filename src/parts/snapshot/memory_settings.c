@@ -4,7 +4,6 @@
 
 #include "poison.h"
 
-#define WASTE_RATIO 0.1 /* rounding over allocated */
 #define MOST_NOTES 64
 
 /* Keys of PYTORCH_CUDA_ALLOC_CONF. */
@@ -73,7 +72,7 @@ static bool is_known(struct ap_text key)
 }
 
 /* What the setting asks for against what was in force. */
-static void check_pair(struct notes_list *notes, struct ap_text key, struct ap_text value, double rounding_ratio)
+static void check_pair(struct notes_list *notes, struct ap_text key, struct ap_text value)
 {
     const struct ap_allocator_settings *settings = &notes->pass->snapshot->settings;
     bool wants_expandable = ap_text_is(key, "expandable_segments") && ap_text_is(value, "True");
@@ -88,8 +87,6 @@ static void check_pair(struct notes_list *notes, struct ap_text key, struct ap_t
     if (ap_text_is(key, "garbage_collection_threshold") && settings->has & AP_SETTING_HAS_GC &&
         !(settings->gc_threshold_ratio > 0))
         note(notes, key, "asked for, but not in force");
-    if (ap_text_is(key, "roundup_power2_divisions") && rounding_ratio > WASTE_RATIO)
-        note(notes, key, "rounding takes more than 10 % of the allocated bytes; more divisions, or none, waste less");
     if (ap_text_is(key, "backend") && ap_text_is(value, "cudaMallocAsync"))
         note(notes, key, "cudaMallocAsync has no pools of its own: the settings of the caching allocator do nothing");
 }
@@ -132,7 +129,7 @@ static void check_together(struct notes_list *notes)
         note(notes, AP_TEXT("expandable_segments"), "was switched off while expandable segments were in use");
 }
 
-void ap_memory_put_settings_notes(struct ap_snapshot_part *pass, struct ap_value *memory, double rounding_ratio)
+void ap_memory_put_settings_notes(struct ap_snapshot_part *pass, struct ap_value *memory)
 {
     struct notes_list notes = { .pass = pass, .list = ap_add_list(pass->model, memory, "settings_notes") };
     if (!(pass->snapshot->has & AP_SNAPSHOT_HAS_SETTINGS)) {
@@ -142,6 +139,6 @@ void ap_memory_put_settings_notes(struct ap_snapshot_part *pass, struct ap_value
     struct ap_text rest = ap_strpool_text(&pass->snapshot->strings, pass->snapshot->settings.conf), key, value;
     check_together(&notes);
     while (next_pair(&rest, &key, &value) && notes.count < MOST_NOTES)
-        check_pair(&notes, key, value, rounding_ratio);
+        check_pair(&notes, key, value);
     ap_add_count(pass->model, memory, "settings_note_count", notes.count < MOST_NOTES ? notes.count : MOST_NOTES);
 }

@@ -489,9 +489,7 @@ static enum ap_status put_parts(struct ap_snapshot_part *pass, struct ap_value *
     AP_TRY(ap_memory_put_leaks(pass, memory, reterr));
     AP_TRY(ap_memory_put_churn(pass, memory, reterr));
     AP_TRY(ap_memory_put_fragmentation(pass, memory, reterr));
-    ap_memory_put_settings_notes(
-        pass, memory,
-        state->rounded_allocated_bytes > 0 ? (double)state->rounding_bytes / (double)state->rounded_allocated_bytes : 0);
+    ap_memory_put_settings_notes(pass, memory);
     return AP_OK;
 }
 

@@ -44,10 +44,8 @@ AP_MUST_CHECK enum ap_status ap_memory_put_leaks(struct ap_snapshot_part *pass, 
 AP_MUST_CHECK enum ap_status ap_memory_put_churn(struct ap_snapshot_part *pass, struct ap_value *memory,
                                                  struct ap_error *reterr); /* churn */
 AP_MUST_CHECK enum ap_status ap_memory_put_fragmentation(struct ap_snapshot_part *pass, struct ap_value *memory,
-                                                         struct ap_error *reterr); /* fragmentation */
-/** @rounding_ratio: rounding over allocated bytes; 0 where it is not known. */
-void ap_memory_put_settings_notes(struct ap_snapshot_part *pass, struct ap_value *memory,
-                                  double rounding_ratio); /* settings_notes */
+                                                         struct ap_error *reterr);         /* fragmentation */
+void ap_memory_put_settings_notes(struct ap_snapshot_part *pass, struct ap_value *memory); /* settings_notes */
 
 /** The members that say what a set of segments holds, from reserved_bytes on; their parts add up, see the schema. */
 void ap_memory_put_parts(struct ap_snapshot_part *pass, struct ap_value *to, const struct ap_memory_state *state);

@@ -235,7 +235,7 @@ static enum ap_status look_at_positions(struct ap_habit_rows *rows, size_t at, s
     AP_TRY(ap_habit_new_loop(rows, &loop, reterr));
     *loop = (struct ap_habit_loop){ .id = AP_HABIT_unused_rows,
                                     .row = item->row,
-                                    .end_ns = ap_item_start_ns(rows, item) + all.total_ns,
+                                    .end_ns = ap_item_end_ns(rows, &rows->items[all.last]),
                                     .total_ns = all.total_ns,
                                     .first = ap_item_sequence(rows, item),
                                     .last = ap_habit_last_sequence(rows, all.last),

@@ -722,6 +722,21 @@ static void a_mask_of_all_pairs_is_told(void)
     end(&run);
 }
 
+static void caches_in_another_order_are_told(void)
+{
+    static const char types[] = "[\"float\",\"Scalar\",\"long int\"]";
+    struct run run;
+    begin(&run);
+    op_with(&run, "aten::index_select", 0, 30, 0, "[[64,8,1030,128],[],[64]]", types);
+    op_with(&run, "aten::index_select", 100, 30, 0, "[[64,8,1,128],[],[64]]", types);     /* what was generated alone */
+    op_with(&run, "aten::index_select", 200, 30, 0, "[[50000,8,16,64],[],[64]]", types);  /* some of the rows */
+    op_with(&run, "aten::index_select", 300, 30, 0, "[[1048576,8],[],[1048576]]", types); /* no cache */
+    analyze(&run);
+    is_int(habit(&run, "cache_order", "count"), 1, "all rows of a large tensor are put in order");
+    is_int(habit(&run, "cache_order", "total_us"), 30, "its time");
+    end(&run);
+}
+
 static void request_after_request(struct run *run, int count, const char *dims)
 {
     static const char types[] = "[\"float\",\"float\",\"float\"]";
@@ -1463,6 +1478,7 @@ int main(void)
     an_optimizer_that_begins_anew_is_told();
     positions_that_nobody_uses_are_told();
     a_mask_of_all_pairs_is_told();
+    caches_in_another_order_are_told();
     a_batch_of_one_is_told();
     checks_of_values_are_told();
     work_on_more_than_is_needed_is_told_by_shapes();

@@ -41,7 +41,7 @@ static const struct ap_part_entry parts[] = {
     { ap_part_trace_memory, 5, EARLY, { "trace_memory" }, NULL },
     { ap_part_joined, 3, EARLY, { "joined" }, NULL },
     { ap_part_communication, 7, EARLY, { "communication" }, NULL },
-    { ap_part_compile, 5, EARLY, { "compile" }, NULL },
+    { ap_part_compile, 5, EARLY | AP_FACT(split), { "compile" }, NULL },
     { ap_part_accelerator, 1, EARLY, { "accelerator" }, NULL },
     { ap_part_critical_path, 20, EARLY | AP_FACT(path), { "critical_path" }, forget_path },
 };

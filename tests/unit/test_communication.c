@@ -633,6 +633,20 @@ static void recompiles_are_told_by_order(void)
     end(&analyzed);
 }
 
+static void graphs_that_are_captured_again_are_told(void)
+{
+    struct analyzed analyzed;
+    begin(&analyzed,
+          CALL("cudaStreamBeginCapture", 1, 0, 2, "") CALL("cudaGraphLaunch", 1, 90, 5, "\"correlation\":1")
+              KERNEL("gemm", 7, 100, 100, "\"correlation\":1") CALL("cudaGraphLaunch", 1, 195, 5, "\"correlation\":2")
+                  KERNEL("gemm", 7, 210, 100, "\"correlation\":2") CALL("cudaStreamBeginCapture", 1, 320, 2, "")
+                      CALL("cudaGraphLaunch", 1, 390, 5, "\"correlation\":3")
+                          KERNEL("gemm", 7, 400, 100, "\"correlation\":3"));
+    is_int(count(&analyzed, "compile.captures_again"), 1, "one came behind replays");
+    is_int(us(&analyzed, "compile.captures_again_idle_us"), 90, "the device stood still from replay to replay");
+    end(&analyzed);
+}
+
 /* ------------------------------------------------------------------------------------------------------ accelerators */
 
 static void accelerators_have_their_own_figures(void)
@@ -777,6 +791,7 @@ int main(void)
     a_region_behind_a_region_may_be_a_break();
     what_goes_by_between_regions_is_outside_of_graphs();
     recompiles_are_told_by_order();
+    graphs_that_are_captured_again_are_told();
     accelerators_have_their_own_figures();
     reductions_in_a_row_are_a_train();
     captured_launches_have_no_work();

@@ -361,6 +361,23 @@ static void scans_of_few_columns_are_told(void)
     end(&run);
 }
 
+static void blocks_of_a_warp_are_told(void)
+{
+    struct run run;
+    begin(&run);
+    kernel(&run, "7", "gate_kernel", 0, 20000);
+    grid(&run, 300, 0.5f);
+    kernel(&run, "7", "gate_kernel", 100000, 20000);
+    grid(&run, 300, 1);
+    kernel(&run, "7", "gate_kernel", 200000, 40000); /* not so quick */
+    grid(&run, 300, 0.5f);
+    kernel(&run, "7", "void at::native::vectorized_gather_kernel<16, long>", 300000, 20000);
+    grid(&run, 300, 0.5f);
+    analyze(&run);
+    is_int(number(&run, "gpu.sm.tiny_block_us"), 20000, "many, one behind the other, that leave half of the device free");
+    end(&run);
+}
+
 static void a_copy(struct run *run, const char *around, int64_t start, ap_link_key correlation)
 {
     (void)row(run, "1", around, OPERATOR, start, 50);
@@ -690,6 +707,7 @@ int main(void)
     kernels_of_one_operator_are_no_chain();
     lists_keep_to_their_length();
     scans_of_few_columns_are_told();
+    blocks_of_a_warp_are_told();
     copies_within_convolutions_change_the_layout();
     grids_are_weighted_by_time();
     fill_equals_a_slow_count();

@@ -122,6 +122,24 @@ static void other_softmaxes_are_no_attention(void)
     end(&run);
 }
 
+static void a_result_that_goes_to_the_host_ends_a_request(void)
+{
+    struct run run;
+    begin(&run);
+    for (int i = 0; i < 2; i++) { /* scores of the classes, and the next request */
+        kernel(&run, GEMM, 100);
+        kernel(&run, SOFTMAX, 10);
+        row(&run, "7", "Memcpy DtoH (Device -> Pageable)", MEMCPY, run.now_us, 2);
+        if (ap_trace_add_work_detail(run.trace, (struct ap_work_detail){ .as.bytes = 4096 }, NULL) != AP_OK)
+            abort();
+        run.now_us += 5;
+    }
+    kernel(&run, GEMM, 100);
+    analyze(&run);
+    is_int(number(&run, "gpu.unfused_attention.count"), 0, "none");
+    end(&run);
+}
+
 /* ---- alignment ---- */
 
 static bool unaligned(const char *op, const char *dims, const char *types, bool inner)
@@ -249,6 +267,7 @@ int main(void)
     attention_is_what_stands_between_two_products();
     a_product_counts_once();
     other_softmaxes_are_no_attention();
+    a_result_that_goes_to_the_host_ends_a_request();
     sizes_tell_alignment();
     what_is_no_list_of_sizes_says_nothing();
     unaligned_products_are_summed_and_named();

@@ -703,6 +703,40 @@ static void positions_that_nobody_uses_are_told(void)
     end(&run);
 }
 
+static void a_mask_of_all_pairs_is_told(void)
+{
+    static const char types[] = "[\"float\",\"float\",\"float\",\"float\"]";
+    struct run run;
+    begin(&run);
+    op_with(&run, "aten::scaled_dot_product_attention", 0, 100, 0,
+            "[[2,4,1024,64],[2,4,1024,64],[2,4,1024,64],[1,1,1024,1024]]", types);
+    op_with(&run, "aten::scaled_dot_product_attention", 200, 100, 0, /* one for each row */
+            "[[2,4,1024,64],[2,4,1024,64],[2,4,1024,64],[2,1,1024,1024]]", types);
+    op_with(&run, "aten::scaled_dot_product_attention", 400, 100, 0, /* of padding */
+            "[[2,4,1024,64],[2,4,1024,64],[2,4,1024,64],[1,1,1,1024]]", types);
+    op_with(&run, "aten::scaled_dot_product_attention", 600, 100, 0, /* short */
+            "[[2,4,64,64],[2,4,64,64],[2,4,64,64],[64,64]]", types);
+    analyze(&run);
+    is_int(habit(&run, "square_mask", "count"), 1, "one mask for all rows and heads, of all pairs");
+    is_int(habit(&run, "masked_attention", "count"), 3, "others may hide padding");
+    end(&run);
+}
+
+static void caches_in_another_order_are_told(void)
+{
+    static const char types[] = "[\"float\",\"Scalar\",\"long int\"]";
+    struct run run;
+    begin(&run);
+    op_with(&run, "aten::index_select", 0, 30, 0, "[[64,8,1030,128],[],[64]]", types);
+    op_with(&run, "aten::index_select", 100, 30, 0, "[[64,8,1,128],[],[64]]", types);     /* what was generated alone */
+    op_with(&run, "aten::index_select", 200, 30, 0, "[[50000,8,16,64],[],[64]]", types);  /* some of the rows */
+    op_with(&run, "aten::index_select", 300, 30, 0, "[[1048576,8],[],[1048576]]", types); /* no cache */
+    analyze(&run);
+    is_int(habit(&run, "cache_order", "count"), 1, "all rows of a large tensor are put in order");
+    is_int(habit(&run, "cache_order", "total_us"), 30, "its time");
+    end(&run);
+}
+
 static void request_after_request(struct run *run, int count, const char *dims)
 {
     static const char types[] = "[\"float\",\"float\",\"float\"]";
@@ -1443,6 +1477,8 @@ int main(void)
     forms_that_are_written_out_are_told();
     an_optimizer_that_begins_anew_is_told();
     positions_that_nobody_uses_are_told();
+    a_mask_of_all_pairs_is_told();
+    caches_in_another_order_are_told();
     a_batch_of_one_is_told();
     checks_of_values_are_told();
     work_on_more_than_is_needed_is_told_by_shapes();

@@ -572,6 +572,29 @@ static void long_python_between_launches_is_a_pause(void)
     end(&run);
 }
 
+static void operators_that_launch_nothing_compute_on_the_host(void)
+{
+    struct run run;
+    begin(&run);
+    gpu(&run, "sgemm", KERNEL, 0, 10, 0);
+    host(&run, "1", "post.py(7): keep", PYTHON, 5, 980);
+    host(&run, "1", "torchvision::nms", OPERATOR, 10, 970);
+    host(&run, "1", "aten::sort", OPERATOR, 20, 100);
+    call(&run, "1", "cudaLaunchKernel", 990, 0, 5);
+    gpu(&run, "sgemm", KERNEL, 990, 20, 5);
+    host(&run, "1", "aten::mm", OPERATOR, 1010, 990); /* is slow at launching */
+    call(&run, "1", "cudaLaunchKernel", 1990, 0, 6);
+    gpu(&run, "sgemm", KERNEL, 1990, 20, 6);
+    report(&run);
+    is_int(ap_value_integer(at(&run, "idle.operator_pauses.count"), -1), 1, "one gap is due to an operator on the host");
+    is_int(time_at(&run, "idle.operator_pauses.dur_us"), 970, "as long as it takes");
+    const struct ap_value *first = nth(at(&run, "idle.computed_on_host"), 0);
+    is_text(ap_value_text(ap_value_member(first, "name")), "torchvision::nms", "it is named");
+    is_text(ap_value_text(ap_value_member(first, "line")), "post.py(7): keep", "with the line that calls it");
+    is_int(ap_value_integer(at(&run, "idle.python_pauses.count"), -1), 0, "and is no Python");
+    end(&run);
+}
+
 static void what_compiled_code_does_is_no_pause_of_the_program(void)
 {
     struct run run;
@@ -832,6 +855,7 @@ int main(void)
     memory_taken_in_each_step_is_no_start_up();
     a_start_that_is_over_bounds_no_run();
     long_python_between_launches_is_a_pause();
+    operators_that_launch_nothing_compute_on_the_host();
     a_cut_trace_weakens_its_verdict();
     compute_leads_where_no_wait_is_large();
     symptoms_are_checks_with_names();

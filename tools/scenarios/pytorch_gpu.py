@@ -28,6 +28,7 @@ from torch.utils.data import DataLoader
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import pytorch_gpu_compute  # noqa: E402
 import pytorch_gpu_memory  # noqa: E402
+import pytorch_gpu_serve  # noqa: E402
 import pytorch_gpu_train  # noqa: E402
 import trim  # noqa: E402
 from pytorch_gpu_job import Job  # noqa: E402
@@ -284,7 +285,7 @@ JOBS = {
                          unit="bytes", steps=12, memory=True, warm_up=0, windows=0),
     "record-stream-growth": Job(record_stream_growth, ["pending-free", "pending-free-peak"], unit="bytes", memory=True),
 }
-JOBS |= pytorch_gpu_train.JOBS | pytorch_gpu_compute.JOBS | pytorch_gpu_memory.JOBS
+JOBS |= pytorch_gpu_train.JOBS | pytorch_gpu_compute.JOBS | pytorch_gpu_memory.JOBS | pytorch_gpu_serve.JOBS
 
 
 def window(step, job):

@@ -7,8 +7,9 @@
 
 #include "poison.h"
 
-#define MASK_INPUT 3 /* of scaled_dot_product_attention, as its inputs are counted */
-#define MOST_MAYBE 3 /* operators in a row that may be of the constant or of data */
+#define LONG_MASK 512 /* attention over fewer positions is not where the time is; our choice */
+#define MASK_INPUT 3  /* of scaled_dot_product_attention, as its inputs are counted */
+#define MOST_MAYBE 3  /* operators in a row that may be of the constant or of data */
 
 /* Goes on with a constant: an operator of such work that makes no node (where nodes are counted). */
 static bool is_of_constant(const struct ap_habit_rows *rows, size_t at)
@@ -77,6 +78,22 @@ void ap_habit_find_constants(struct ap_habit_rows *rows)
     }
 }
 
+/* One mask for all rows and heads, of as many positions as the queries and the keys have: it hides what comes later, or what
+ * is far off, and no padding. */
+static bool is_square_mask(const struct ap_tensor_list *list)
+{
+    const struct ap_tensor_dims *mask = &list->tensors[list->count - 1], *query = &list->tensors[0],
+                                *key = &list->tensors[1];
+    if (list->count < 4 || mask->count < 2 || query->count < 3 || key->count < 3)
+        return false;
+    int64_t length = mask->dims[mask->count - 1];
+    for (int i = 0; i + 2 < mask->count; i++)
+        if (mask->dims[i] != 1)
+            return false;
+    return length >= LONG_MASK && mask->dims[mask->count - 2] == length && query->dims[query->count - 2] == length &&
+           key->dims[key->count - 2] == length;
+}
+
 /* Attention that is handed a mask goes over all pairs of positions: half of them are masked where it is a causal one. */
 static enum ap_status look_at_attention(struct ap_habit_rows *rows, const struct ap_habit_item *item,
                                         struct ap_error *reterr)
@@ -92,7 +109,7 @@ static enum ap_status look_at_attention(struct ap_habit_rows *rows, const struct
     if (!list.count || list.tensors[list.count - 1].input != MASK_INPUT)
         return AP_OK;
     AP_TRY(ap_habit_new_loop(rows, &loop, reterr));
-    *loop = (struct ap_habit_loop){ .id = AP_HABIT_masked_attention,
+    *loop = (struct ap_habit_loop){ .id = is_square_mask(&list) ? AP_HABIT_square_mask : AP_HABIT_masked_attention,
                                     .row = item->row,
                                     .end_ns = ap_item_end_ns(rows, item),
                                     .total_ns = ap_item_end_ns(rows, item) - ap_item_start_ns(rows, item),
@@ -138,7 +155,8 @@ void ap_habit_add_constants(struct ap_habit_rows *rows)
         habit->row = group->row;
         memcpy(habit->names, group->names, sizeof(habit->names));
     }
-    if (has_causal)
-        habit->saves_ns =
-            ap_add_sat(habit->saves_ns, rows->habits->of[AP_HABIT_masked_attention].saves_ns, &rows->habits->overflowed);
+    for (int i = 0; i < 2 && has_causal; i++) {
+        int64_t saves_ns = rows->habits->of[i ? AP_HABIT_square_mask : AP_HABIT_masked_attention].saves_ns;
+        habit->saves_ns = ap_add_sat(habit->saves_ns, saves_ns, &rows->habits->overflowed);
+    }
 }

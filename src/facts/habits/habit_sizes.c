@@ -11,7 +11,8 @@
 #define LEAST_GROWTH 8          /* so many times more than the larger of the two has */
 #define PAIR_ITEMS 16           /* operators until the pairs are summed up, with those that make other factors */
 #define SORT_ITEMS 48           /* operators behind a sort that may use what it made */
-#define PAIRS_KEEP 0.03 /* of it, which a product of matrices takes at least, measured with small layers on the CPU */
+#define PAIRS_KEEP 0.03       /* of it, which a product of matrices takes at least, measured with small layers on the CPU */
+#define LEAST_CACHE (1 << 20) /* elements: to put fewer in order costs little */
 #define LEAST_POSITIONS 2
 #define LEAST_REQUESTS 16 /* calls of one layer */
 #define NAMED_ITEMS 16    /* of the first request: operators that are named */
@@ -235,7 +236,7 @@ static enum ap_status look_at_positions(struct ap_habit_rows *rows, size_t at, s
     AP_TRY(ap_habit_new_loop(rows, &loop, reterr));
     *loop = (struct ap_habit_loop){ .id = AP_HABIT_unused_rows,
                                     .row = item->row,
-                                    .end_ns = ap_item_start_ns(rows, item) + all.total_ns,
+                                    .end_ns = ap_item_end_ns(rows, &rows->items[all.last]),
                                     .total_ns = all.total_ns,
                                     .first = ap_item_sequence(rows, item),
                                     .last = ap_habit_last_sequence(rows, all.last),
@@ -244,6 +245,23 @@ static enum ap_status look_at_positions(struct ap_habit_rows *rows, size_t at, s
     if (all.last > at)
         loop->names[1] = rows->items[all.last].name;
     return AP_OK;
+}
+
+/* A cache of keys or values is put in another order: as many rows are chosen of a large tensor as it has. */
+static void look_at_order(struct ap_habit_rows *rows, size_t at)
+{
+    struct ap_tensor_list list;
+    if (!ap_text_is(ap_trace_text(rows->trace, rows->items[at].name), "aten::index_select") ||
+        !ap_habit_read_tensors(rows, at, &list) || list.count < 2)
+        return;
+    const struct ap_tensor_dims *cache = &list.tensors[0], *index = &list.tensors[1];
+    if (cache->count != 4 || index->count != 1 || cache->dims[0] != index->dims[0] ||
+        ap_tensor_elements(cache, 0, cache->count) < LEAST_CACHE)
+        return;
+    int64_t dur_ns = ap_item_end_ns(rows, &rows->items[at]) - ap_item_start_ns(rows, &rows->items[at]);
+    struct ap_habit *habit = ap_habit_add(rows->habits, AP_HABIT_cache_order, rows->items[at].row, dur_ns, dur_ns);
+    if (habit)
+        habit->signature = ap_row_op(rows->trace, rows->items[at].row)->signature.id;
 }
 
 /* Of a layer: its input has a batch, of one. */
@@ -298,6 +316,7 @@ enum ap_status ap_habit_find_sizes(struct ap_habit_rows *rows, struct ap_error *
             AP_TRY(look_at_pairs(rows, at, reterr));
         if (AP_HAS(ap_item_words(rows, &rows->items[at]), SORT))
             look_at_sort(rows, at);
+        look_at_order(rows, at);
         if (AP_HAS(ap_item_words(rows, &rows->items[at]), HEAVY) && AP_HAS(ap_item_words(rows, &rows->items[at]), FORWARD))
             AP_TRY(look_at_positions(rows, at, reterr));
     }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * gpu_attention.c - attention that is not one kernel: on a stream, a matrix multiplication, then a softmax with at most some
  * small kernels around it, then a matrix multiplication again. The softmax of a loss is none of it, nor one from whose
- * result something is chosen: the next token, the experts of a token. */
+ * result something is chosen: the next token, the experts of a token; nor one behind which results go to the host: they are
+ * what the model was asked for, and the next product is of the next request. */
 #include <string.h>
 
 #include "gpu_work.h"
@@ -118,9 +119,12 @@ static enum ap_status find_attention(struct ap_gpu_work *work, struct attention 
         stretches[track] = (struct stretch){ .gemm_ns = -1 };
     for (size_t i = 0; i < context->facts->links.count; i++) {
         const struct ap_device_row *linked = &context->facts->links.rows[i];
-        if (ap_row_kind(trace->events.tag[linked->row]) == AP_KIND_kernel &&
-            ap_gpu_part(work, linked->row) == AP_GPU_COMPUTE)
-            take_kernel(work, &stretches[trace->events.track[linked->row]], linked, roles, found);
+        struct stretch *stretch = &stretches[trace->events.track[linked->row]];
+        unsigned kind = ap_row_kind(trace->events.tag[linked->row]);
+        if (kind == AP_KIND_kernel && ap_gpu_part(work, linked->row) == AP_GPU_COMPUTE)
+            take_kernel(work, stretch, linked, roles, found);
+        else if (kind == AP_KIND_memcpy && ap_text_contains_folded(ap_row_name(trace, linked->row), "dtoh"))
+            *stretch = (struct stretch){ .gemm_ns = -1 };
     }
     AP_FREE(context->gate, stretches, context->facts->order.track_count);
     return AP_OK;

@@ -11,9 +11,15 @@
 
 #define NARROW 0.5 /* blocks for each multiprocessor, of kernels that could have one for each row instead */
 
+/* A block that takes a load and a store lives for a microsecond or more, so that of blocks which come so quickly many stand
+ * on a multiprocessor at a time. Where they leave half of its threads free all the same, each has 64 threads or fewer. */
+#define QUICK_NS 100    /* from block to block on a multiprocessor */
+#define TINY_FILL 0.55  /* occupancy */
+#define MANY_BLOCKS 256 /* for each multiprocessor: fewer begin and end, which says nothing of those between */
+
 struct sm_sums {
     double blocks_ns, occupancy_ns; /* weighted by duration */
-    int64_t blocks_known_ns, occupancy_known_ns, small_grid_ns, narrow_scan_ns, computing_known_ns;
+    int64_t blocks_known_ns, occupancy_known_ns, small_grid_ns, narrow_scan_ns, tiny_block_ns, computing_known_ns;
     int64_t tensor_core_ns, eligible_ns, plain_ns;
     unsigned named_capability; /* times ten; 0 = no name tells one */
 };
@@ -29,6 +35,13 @@ static bool scans_columns(const struct ap_gpu_work *work, uint32_t row)
     const struct ap_kernel_families *families = &work->context->facts->families;
     unsigned subfamily = ap_kernel_subfamily_of(families, work->context->trace->events.name[row]);
     return strcmp(ap_kernel_subfamily_name(subfamily), "scan of columns") == 0;
+}
+
+/* Of kernels that somebody can change: PyTorch gathers short rows in such blocks, too. */
+static bool has_tiny_blocks(const struct ap_trace *trace, uint32_t row, double blocks, double occupancy)
+{
+    return blocks >= MANY_BLOCKS && (double)trace->events.dur_ns[row] < blocks * QUICK_NS && occupancy > 0 &&
+           occupancy < TINY_FILL && !ap_text_contains_folded(ap_row_name(trace, row), "at::native");
 }
 
 static void take_grid(struct ap_gpu_work *work, struct sm_sums *sums, uint32_t row, int64_t dur_ns)
@@ -49,6 +62,8 @@ static void take_grid(struct ap_gpu_work *work, struct sm_sums *sums, uint32_t r
     sums->computing_known_ns = ap_gpu_add_ns(work, sums->computing_known_ns, dur_ns);
     if (blocks < 1)
         sums->small_grid_ns = ap_gpu_add_ns(work, sums->small_grid_ns, dur_ns);
+    if (has_tiny_blocks(trace, row, blocks, occupancy))
+        sums->tiny_block_ns = ap_gpu_add_ns(work, sums->tiny_block_ns, dur_ns);
     if (blocks < NARROW && scans_columns(work, row))
         sums->narrow_scan_ns = ap_gpu_add_ns(work, sums->narrow_scan_ns, dur_ns);
 }
@@ -223,6 +238,7 @@ enum ap_status ap_gpu_add_sm(struct ap_gpu_work *work, struct ap_model *model, s
     ap_add_quotient(model, sm, "occupancy_ratio", sums.occupancy_ns, (double)sums.occupancy_known_ns);
     AP_TRY(add_efficiency(work, &sums, model, sm, reterr));
     ap_add_known_time(model, sm, "narrow_scan_us", sums.computing_known_ns, sums.narrow_scan_ns);
+    ap_add_known_time(model, sm, "tiny_block_us", sums.computing_known_ns, sums.tiny_block_ns);
     ap_add_known_time(model, sm, "small_grid_us", sums.computing_known_ns, sums.small_grid_ns);
     ap_add_quotient(model, sm, "small_grid_ratio", (double)sums.small_grid_ns, (double)sums.computing_known_ns);
     return AP_OK;

@@ -189,6 +189,54 @@ static void add_figures(const struct ap_part_context *context, const struct ap_c
     ap_add_time(model, to, "graph_capture_us", compiled->capture_ns);
 }
 
+/* ---- graphs that are captured again and again ---- */
+
+/* Captures behind replays, which are kept for no later call, each from the replay before it to the first one behind it. The
+ * time of one that begins the recording is added too, where others follow. */
+static int64_t find_captures_again(const struct ap_part_context *context, size_t track, struct ap_stretches *again)
+{
+    const struct ap_trace *trace = context->trace;
+    const struct ap_row_order *order = &context->facts->order;
+    int64_t replayed_ns = AP_START_UNKNOWN, from_ns = AP_START_UNKNOWN, count = 0;
+    bool has_replayed = false;
+    for (size_t i = order->track_start[track]; i < order->track_start[track + 1]; i++) {
+        uint32_t row = order->rows[i];
+        if (!ap_row_is_of(trace, row, 1u << AP_KIND_runtime))
+            continue;
+        if (replayed_ns == AP_START_UNKNOWN)
+            replayed_ns = trace->events.start_ns[row];
+        if (ap_call_kind_of(&context->facts->calls, trace, row) == AP_CALL_graph_launch) {
+            if (from_ns != AP_START_UNKNOWN)
+                ap_stretches_add(again, context->gate, from_ns, trace->events.start_ns[row]);
+            count += from_ns != AP_START_UNKNOWN && has_replayed;
+            from_ns = AP_START_UNKNOWN;
+            has_replayed = true;
+            replayed_ns = ap_row_end_ns(trace, row);
+        } else if (ap_text_contains_folded(ap_row_name(trace, row), "streambegincapture")) {
+            from_ns = replayed_ns;
+        }
+    }
+    return count;
+}
+
+static enum ap_status add_captures_again(const struct ap_part_context *context, const struct ap_compiled *compiled,
+                                         struct ap_model *model, struct ap_value *to, struct ap_error *reterr)
+{
+    struct ap_stretches again = { .list = NULL }, idle = { .list = NULL };
+    int64_t count = 0;
+    for (size_t track = 0; compiled->capture_count && track < context->facts->order.track_count; track++)
+        count += find_captures_again(context, track, &again);
+    for (int cause = 0; count && cause < AP_IDLE_CAUSE_COUNT_; cause++)
+        if (cause != AP_IDLE_not_recorded)
+            ap_stretches_add_all(&idle, context->gate, &context->facts->split.of_cause[cause]);
+    bool failed = again.failed || idle.failed;
+    ap_add_count(model, to, "captures_again", count);
+    ap_add_time(model, to, "captures_again_idle_us", failed || !count ? 0 : ap_stretches_overlap_ns(&again, &idle));
+    ap_stretches_release(&again, context->gate);
+    ap_stretches_release(&idle, context->gate);
+    return failed ? ap_fail_memory(context->gate, reterr) : AP_OK;
+}
+
 /* ---- launches ---- */
 
 static bool is_launch(const struct ap_part_context *context, uint32_t row)
@@ -229,6 +277,7 @@ static enum ap_status add_all(struct ap_part_context *context, struct report *re
     AP_TRY(find_versions(report, &versions, reterr));
     struct ap_value *to = ap_add_object(model, parent, "compile");
     add_figures(context, &report->compiled, &versions, model, to);
+    AP_TRY(add_captures_again(context, &report->compiled, model, to, reterr));
     AP_TRY(add_launches(context, model, to, reterr));
     return add_regions(report, context->options->top_n, model, to, reterr);
 }

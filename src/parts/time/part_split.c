@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "host_chain.h"
 #include "part.h"
 #include "sort.h"
 
@@ -182,13 +183,37 @@ static bool is_in_compiled(const struct ap_part_context *context, const struct a
     return false;
 }
 
+/* Does the operator that the host was in longest launch nothing? Then it computes on the host; else it launches slowly. */
+#define LOOKED_AT_MAX 10000
+#define COMPUTES_NS 100000 /* views and the like take microseconds, however many there are */
+static bool computes_on_host(const struct ap_part_context *context, const struct ap_gap_detail *gap)
+{
+    const struct ap_trace *trace = context->trace;
+    const struct ap_row_order *order = &context->facts->order;
+    uint32_t row = gap->host_row[AP_IDLE_host_operator];
+    if (row == AP_NO_ROW || trace->events.dur_ns[row] < COMPUTES_NS)
+        return false;
+    uint32_t track = trace->events.track[row];
+    int64_t start_ns = trace->events.start_ns[row], end_ns = ap_row_end_ns(trace, row);
+    size_t first = order->track_start[track], count = order->track_start[track + 1] - first, before = 0;
+    AP_BISECT(before, count, at, trace->events.start_ns[order->rows[first + at]] < start_ns);
+    for (size_t i = before; i < count && i < before + LOOKED_AT_MAX; i++) {
+        if (trace->events.start_ns[order->rows[first + i]] >= end_ns)
+            return true;
+        if (ap_row_is_of(trace, order->rows[first + i], 1u << AP_KIND_runtime))
+            return false;
+    }
+    return before + LOOKED_AT_MAX > count;
+}
+
 /* Steps that are judged may begin before the first row of the devices: what the host did there is a pause, too. */
 static bool is_pause(const struct ap_part_context *context, const struct ap_gap_detail *gap, enum ap_idle_cause cause)
 {
     const struct ap_split *split = &context->facts->split;
     bool in_window = gap->start_ns >= split->start_ns && gap->end_ns <= split->end_ns;
     return gap->cause_ns[cause] >= PAUSE_NS && ap_split_top_cause(gap->cause_ns) == cause &&
-           (in_window || ap_split_judged(split) == &split->steady) && !is_in_compiled(context, gap);
+           (in_window || ap_split_judged(split) == &split->steady) && !is_in_compiled(context, gap) &&
+           (cause != AP_IDLE_host_operator || computes_on_host(context, gap));
 }
 
 static void add_pauses(const struct ap_part_context *context, enum ap_idle_cause cause, const char *path,
@@ -212,7 +237,7 @@ static void add_pauses(const struct ap_part_context *context, enum ap_idle_cause
 
 /* What the host was in longest in each pause, by name. */
 struct paused {
-    uint32_t name;
+    uint32_t name, row; /* the first one */
     int64_t count, dur_ns;
 };
 
@@ -231,19 +256,19 @@ static bool is_longer(const void *context, uint32_t a, uint32_t b)
 }
 
 /* One for each pause; then those of one name are summed up in the first of them. */
-static enum ap_status name_pauses(const struct ap_part_context *context, struct paused *paused, size_t *ret_count,
-                                  struct ap_error *reterr)
+static enum ap_status name_pauses(const struct ap_part_context *context, enum ap_idle_cause cause, struct paused *paused,
+                                  size_t *ret_count, struct ap_error *reterr)
 {
     const struct ap_split *split = &context->facts->split;
     uint32_t *order, count = 0, kept = 0;
     AP_TRY(AP_ALLOC(context->gate, order, split->detail_count + 1, reterr));
     for (size_t i = 0; i < split->detail_count; i++) {
         const struct ap_gap_detail *gap = &split->details[i];
-        if (!is_pause(context, gap, AP_IDLE_host_python) || gap->host_row[AP_IDLE_host_python] == AP_NO_ROW)
+        if (!is_pause(context, gap, cause) || gap->host_row[cause] == AP_NO_ROW)
             continue;
         order[count] = count;
-        int64_t host_ns = gap->host_row_ns[AP_IDLE_host_python], cause_ns = gap->cause_ns[AP_IDLE_host_python];
-        paused[count++] = (struct paused){ ap_row_name_id(context->trace, gap->host_row[AP_IDLE_host_python]), 1,
+        int64_t host_ns = gap->host_row_ns[cause], cause_ns = gap->cause_ns[cause];
+        paused[count++] = (struct paused){ ap_row_name_id(context->trace, gap->host_row[cause]), gap->host_row[cause], 1,
                                            host_ns < cause_ns ? host_ns : cause_ns };
     }
     enum ap_status status = ap_sort_list(context->gate, order, count, is_named_before, paused, reterr);
@@ -263,20 +288,33 @@ static enum ap_status name_pauses(const struct ap_part_context *context, struct 
     return status;
 }
 
-static enum ap_status add_paused_in(struct ap_part_context *context, struct ap_model *model, struct ap_value *idle,
-                                    struct ap_error *reterr)
+/* The program's line that calls the operator. */
+static enum ap_status add_line(struct ap_part_context *context, uint32_t row, struct ap_model *model, struct ap_value *to,
+                               struct ap_error *reterr)
 {
-    struct ap_value *list = ap_add_list(model, idle, "paused_in");
+    struct ap_host_chains chains;
+    enum ap_status status = ap_host_chains_init(&chains, context->trace, &context->facts->tree, context->gate, reterr);
+    uint32_t line = status == AP_OK ? ap_host_chain_of(&chains, row).line : AP_NO_ROW;
+    ap_add_name(context->trace, model, to, "line", line == AP_NO_ROW ? 0 : ap_row_name_id(context->trace, line));
+    ap_host_chains_release(&chains);
+    return status;
+}
+
+static enum ap_status add_paused_in(struct ap_part_context *context, enum ap_idle_cause cause, struct ap_model *model,
+                                    struct ap_value *list, struct ap_error *reterr)
+{
     size_t all = context->facts->split.detail_count + 1, count = 0, shown = 0;
     struct paused *paused;
     uint32_t *order = NULL;
     AP_TRY(AP_ALLOC(context->gate, paused, all, reterr));
-    enum ap_status status = name_pauses(context, paused, &count, reterr);
+    enum ap_status status = name_pauses(context, cause, paused, &count, reterr);
     AP_AND_THEN(status, ap_top_indices(context->gate, (uint32_t)count, (size_t)context->options->top_n, is_longer, paused,
                                        &order, &shown, reterr));
     for (size_t i = 0; i < shown && status == AP_OK; i++) {
         struct ap_value *row = ap_add_object(model, list, NULL);
         ap_add_name(context->trace, model, row, "name", paused[order[i]].name);
+        if (cause == AP_IDLE_host_operator)
+            AP_AND_THEN(status, add_line(context, paused[order[i]].row, model, row, reterr));
         ap_add_count(model, row, "count", paused[order[i]].count);
         ap_add_time(model, row, "dur_us", paused[order[i]].dur_ns);
     }
@@ -302,7 +340,9 @@ static enum ap_status add_idle(struct ap_part_context *context, struct ap_model 
     add_gap_sum(split->window.dur_ns, &split->gap_sums[AP_GAPS_OVER_100_US], "over_100us", model, idle);
     add_gap_sum(split->window.dur_ns, &split->gap_sums[AP_GAPS_OVER_1_MS], "over_1ms", model, idle);
     add_pauses(context, AP_IDLE_host_python, "idle.python_pauses", model, idle);
-    AP_TRY(add_paused_in(context, model, idle, reterr));
+    AP_TRY(add_paused_in(context, AP_IDLE_host_python, model, ap_add_list(model, idle, "paused_in"), reterr));
+    add_pauses(context, AP_IDLE_host_operator, "idle.operator_pauses", model, idle);
+    AP_TRY(add_paused_in(context, AP_IDLE_host_operator, model, ap_add_list(model, idle, "computed_on_host"), reterr));
     add_pauses(context, AP_IDLE_untraced, "idle.unrecorded_pauses", model, idle);
     struct ap_value *list = ap_add_list(model, idle, "gaps");
     uint64_t limit = context->options->top_n ? context->options->top_n : split->detail_count;

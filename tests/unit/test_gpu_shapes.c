@@ -248,6 +248,32 @@ static void operations_are_counted_by_shapes(void)
     end(&run);
 }
 
+/* An index is made positive, and sorted, by operators within the one that adds up: its own kernel comes behind them. */
+static void what_works_out_places_leaves_the_work_to_the_one_around_it(void)
+{
+    struct run run;
+    struct ap_op_detail put = { .sequence = 0 };
+    begin(&run);
+    row(&run, "1", "aten::_index_put_impl_", OPERATOR, 0, 30);
+    if (ap_trace_join_signature(run.trace, AP_TEXT("[[8, 128], [], [4096, 128], [], []]"),
+                                AP_TEXT("[\"float\", \"\", \"float\", \"Scalar\", \"Scalar\"]"), &put.signature,
+                                NULL) != AP_OK ||
+        ap_trace_add_op_detail(run.trace, put, NULL) != AP_OK)
+        abort();
+    run.now_us = 5;
+    run_op(&run, "aten::remainder", "[[4096], []]", "[\"long int\", \"Scalar\"]", "7", MUL, 3);
+    row(&run, "1", "cudaLaunchKernel", RUNTIME, 25, 2);
+    if (ap_trace_add_call_detail(run.trace, (struct ap_call_detail){ 99, 0 }, NULL) != AP_OK)
+        abort();
+    row(&run, "7", "void (anonymous namespace)::indexing_backward_kernel<float, 4>", KERNEL, 40, 500);
+    if (ap_trace_add_work_detail(run.trace, (struct ap_work_detail){ .correlation = 99 }, NULL) != AP_OK)
+        abort();
+    analyze(&run);
+    is_int(number(&run, "compute.calls"), 2, "both count");
+    is_int(number(&run, "compute.coverage.known_us"), 503 * 1000, "each with its own kernel");
+    end(&run);
+}
+
 /* ---- memory ---- */
 
 static void products_that_are_not_aligned(struct run *run)
@@ -273,6 +299,7 @@ int main(void)
     unaligned_products_are_summed_and_named();
     backward_is_asked_for_columns_only();
     operations_are_counted_by_shapes();
+    what_works_out_places_leaves_the_work_to_the_one_around_it();
     refused_memory_is_reported_and_none_is_lost();
     return done();
 }

@@ -73,6 +73,28 @@ static void experts_are_a_loop_and_layers_of_a_graph_are_not(void)
     end(&run);
 }
 
+static void long_calls_of_experts_are_dispatch_where_a_device_computes(void)
+{
+    struct run run;
+    begin(&run);
+    for (int i = 0; i < 4; i++)
+        pass(&run, "aten::eq", i * 1206, 200);
+    call(&run, "1", "cudaLaunchKernel", 10, 5, 1);
+    work_on(&run, "7", "gemm", KERNEL, 300, 10, 1);
+    analyze(&run);
+    is_int(habit(&run, "expert_loop", "count"), 1, "a slow host is no arithmetic");
+    is_int(habit(&run, "expert_loop", "total_us"), 3 * 1206 + 1205, "from the first to the last");
+    end(&run);
+    begin(&run);
+    for (int i = 0; i < 20; i++)
+        op(&run, "D2H Dispatch", i * 10, 5, 0);
+    call(&run, "1", "cudaLaunchKernel", 300, 5, 1);
+    work_on(&run, "7", "gemm", KERNEL, 310, 10, 1);
+    analyze(&run);
+    is_int(habit(&run, "operator_loop", "count"), 0, "a runtime at work is no loop of the program");
+    end(&run);
+}
+
 static void a_loop_over_groups_is_one_though_its_calls_are_long(void)
 {
     struct run run;
@@ -1448,6 +1470,7 @@ int main(void)
 {
     a_loop_is_told_with_its_backward();
     few_passes_and_layers_are_no_loop();
+    long_calls_of_experts_are_dispatch_where_a_device_computes();
     a_loop_over_groups_is_one_though_its_calls_are_long();
     a_loop_with_an_if_is_told_by_its_function();
     few_passes_over_all_rows_of_a_tensor_are_a_loop();

@@ -148,11 +148,14 @@ static void mark_above(struct finding *finding, struct ap_row_set *above, uint32
         at = parent[at];
 }
 
-/* Of a row that may count: is it around no other one, and the first kernel of its call? */
+/* Of a row that may count: is it around no other one, and the first kernel of its call? What adds values up at places works
+ * out the places by operators, and has kernels of its own behind them. */
 static bool is_counted(const struct finding *finding, uint32_t row)
 {
+    enum ap_op_formula formula = formula_of(finding, row);
+    bool works_itself = formula == AP_FORMULA_index_put && !finding->compute->is_host;
     return finding->trace->events.dur_ns[row] >= 0 &&
-           !ap_row_set_has(&finding->above[class_of(formula_of(finding, row))], row) &&
+           (works_itself || !ap_row_set_has(&finding->above[class_of(formula)], row)) &&
            !(finding->mapped && finding->mapped[row] && finding->replayed[row] != row);
 }
 

@@ -212,11 +212,11 @@ static struct pass_words words_of_pass(const struct ap_habit_rows *rows, size_t 
 }
 
 /* Is it dispatch that takes the time? Else the loop is of a model's own layers. Cells of recurrent layers and the like are
- * one call that makes many. */
+ * one call that makes many. Where a device computes, it is dispatch however long it takes. */
 static bool is_of_short_calls(const struct ap_habit_rows *rows, size_t start, size_t end, int64_t total_ns)
 {
     uint64_t calls = end - start;
-    if (total_ns / (int64_t)calls <= AP_HABIT_SHORT_NS)
+    if (rows->facts->links.count || total_ns / (int64_t)calls <= AP_HABIT_SHORT_NS)
         return true;
     for (size_t i = start; i < end; i++)
         calls += rows->items[i].inner;
@@ -239,6 +239,15 @@ static double kept_by_cells(const struct ap_habit_rows *rows, size_t start, size
     return total_ns > 0 ? LSTM_KEEPS * (double)computes_ns / (double)total_ns : 0;
 }
 
+/* Where a device computes, loops of other programs than PyTorch's are runtimes at work, which hold no operators. */
+static bool is_of_program(const struct ap_habit_rows *rows, size_t start, size_t period)
+{
+    bool is_told = !rows->facts->links.count;
+    for (size_t i = 0; i < period && !is_told; i++)
+        is_told = ap_text_starts_with(ap_trace_text(rows->trace, rows->items[start + i].name), "aten::");
+    return is_told;
+}
+
 /* The items from @start to before @end are passes of @period items. */
 static enum ap_status add_loop(struct ap_habit_rows *rows, size_t start, size_t end, size_t period, struct ap_error *reterr)
 {
@@ -256,7 +265,7 @@ static enum ap_status add_loop(struct ap_habit_rows *rows, size_t start, size_t 
     struct ap_habit_loop *loop;
     bool may_be_layers = period > SHORT_PERIOD && !(pass.any & (AP_BIT(PIECE) | AP_BIT(SCALAR))) && !side_by_side &&
                          !is_over_unbound(rows, start, passes_end, period);
-    if (pass.views || may_be_layers || (!one_module && !side_by_side))
+    if (pass.views || may_be_layers || (!one_module && !side_by_side) || !is_of_program(rows, start, period))
         return AP_OK;
     AP_TRY(ap_habit_new_loop(rows, &loop, reterr));
     *loop = (struct ap_habit_loop){

@@ -335,6 +335,39 @@ static void elements_that_nobody_uses_are_told(void)
     end(&run);
 }
 
+/* Images that a loader makes floats and then smaller, each as a batch of one; with @later they are made smaller first. */
+static void images_loaded(struct run *run, bool later)
+{
+    begin(run);
+    row(run, "1", "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", ANNOTATION, 0, 1000);
+    for (int64_t at_us = 10; at_us < 400; at_us += 200) {
+        const char *image = later ? "[[3,8,10],[]]" : "[[3,80,100],[]]", *type = "[\"float\",\"Scalar\"]";
+        if (later)
+            op_with(run, "aten::upsample_bilinear2d", at_us, 30, 0, "[[1,3,80,100],[]]", "[\"unsigned char\",\"Scalar\"]");
+        op_with(run, "aten::to", at_us + 30, 40, 0, image, "[\"unsigned char\",\"Scalar\"]");
+        op_with(run, "aten::sub", at_us + 70, 20, 0, image, type);
+        op_with(run, "aten::flip", at_us + 90, 10, 0, image, type);
+        if (!later)
+            op_with(run, "aten::upsample_bilinear2d", at_us + 100, 50, 0, "[[1,3,80,100],[]]", type);
+        op_with(run, "aten::reshape", at_us + 160, 2, 0, "[[1,3,8,10],[]]", type);
+    }
+    analyze(run);
+}
+
+static void images_that_a_loader_works_on_are_told(void)
+{
+    struct run run;
+    images_loaded(&run, false);
+    is_int(habit(&run, "unused_elements", "count"), 2, "two images of which a hundredth is kept");
+    is_int(habit(&run, "unused_elements", "total_us"), 2 * (40 + 20 + 10 + 50),
+           "with the resize, of 8 bits the quicker one");
+    is_int(habit(&run, "resample", "count"), 2, "and resizes are there");
+    end(&run);
+    images_loaded(&run, true);
+    is_int(habit(&run, "unused_elements", "count"), 0, "made smaller first");
+    end(&run);
+}
+
 /* Layers behind a copy of rows; @other goes with what they made. */
 static void copied_rows(struct run *run, const char *source, const char *other)
 {
@@ -691,6 +724,7 @@ int main(void)
     cosines_of_all_pairs_are_told();
     a_resize_of_what_a_resize_makes_goes_with_it();
     elements_that_nobody_uses_are_told();
+    images_that_a_loader_works_on_are_told();
     layers_on_copies_of_rows_are_told();
     repeated_copies_are_told();
     weights_that_are_made_anew_are_told();

@@ -971,6 +971,32 @@ def normalized_at_full_size(planted):
     return inference(lambda: model(prepare()))
 
 
+def normalized_by_the_loader(planted):
+    """A data set makes its photos floats and centers them before it resizes them; the twin resizes them first."""
+    photos, mean = torch.randint(256, (4, 3, 480, 640), dtype=torch.uint8), torch.rand(3, 1, 1)
+    model = nn.Sequential(nn.Conv2d(3, 24, 3), nn.ReLU(), nn.Conv2d(24, 48, 3, stride=2), nn.ReLU(), nn.AdaptiveAvgPool2d(1),
+                          nn.Flatten(), nn.Linear(48, CLASSES))
+
+    def resized(image):
+        return functional.interpolate(image[None], size=(96, 96), mode="bilinear")[0]
+
+    class Photos(torch.utils.data.Dataset):
+        def __len__(self):
+            return 1 << 16
+
+        def __getitem__(self, number):
+            photo = photos[number % len(photos)]
+            if planted:
+                return resized((photo.to(torch.float32) / 255 - mean).flip(-1)), number % CLASSES
+            return (resized(photo).to(torch.float32) / 255 - mean).flip(-1), number % CLASSES
+    batches = iter(DataLoader(Photos(), batch_size=8))
+
+    def loss_of():
+        images, labels = next(batches)
+        return functional.cross_entropy(model(images), labels)
+    return training(model, loss_of)
+
+
 def chosen_row_by_row(planted):
     """A policy chooses for each of the environments on its own; the twin asks it for all at once."""
     policy, states = mlp(32, 96, 96, 6), torch.rand(40, 32)

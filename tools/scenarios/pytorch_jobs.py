@@ -546,4 +546,6 @@ JOBS = {
     "decoded-under-autocast": Job(habits.decoded_under_autocast, ["weights-cast-again"], steps=8, windows=5,
                                   profiler=SHAPES),
     "prefix-without-sizes": Job(habits.prefix_without_sizes, ["growing-prefix"], steps=3, windows=5),
+    "normalized-by-the-loader": Job(habits.normalized_by_the_loader, ["elements-not-used"], steps=4, windows=5,
+                                    profiler=SHAPES),
 }

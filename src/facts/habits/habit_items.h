@@ -145,6 +145,9 @@ AP_MUST_CHECK enum ap_status ap_habit_rows_init(struct ap_habit_rows *rows, stru
 /** The items of a thread. Adds what is found within them on the way: recomputation, orders of products, optimizer steps. */
 AP_MUST_CHECK enum ap_status ap_habit_read_items(struct ap_habit_rows *rows, size_t track, struct ap_error *reterr);
 
+/** Instead of them the operators that a DataLoader calls in the loop's own process: what its data set does. */
+AP_MUST_CHECK enum ap_status ap_habit_read_loading(struct ap_habit_rows *rows, size_t track, struct ap_error *reterr);
+
 /* What looks at the items of a thread, one after the other. */
 
 /** Activations, norms and losses that are written out, as loops; and checks of values. */
@@ -197,6 +200,8 @@ bool ap_habit_is_trained(const struct ap_habit_rows *rows, size_t at, uint32_t n
 AP_MUST_CHECK enum ap_status ap_habit_find_convolutions(struct ap_habit_rows *rows, struct ap_error *reterr);
 /** Elements that are computed and not used, copies that repeat a tensor, weights made anew, penalties on weights. */
 AP_MUST_CHECK enum ap_status ap_habit_find_waste(struct ap_habit_rows *rows, struct ap_error *reterr);
+/** Of what a DataLoader calls: images that are worked on before they are made smaller. */
+AP_MUST_CHECK enum ap_status ap_habit_find_waste_of_loading(struct ap_habit_rows *rows, struct ap_error *reterr);
 /** A mixture of experts of which each runs on all tokens, as loops. */
 AP_MUST_CHECK enum ap_status ap_habit_find_experts(struct ap_habit_rows *rows, struct ap_error *reterr);
 /** Metrics that are computed of all results so far in each step. */

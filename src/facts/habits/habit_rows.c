@@ -37,7 +37,8 @@ static enum ap_status look_at_track(struct ap_habit_rows *rows, size_t track, st
     if (track == rows->facts->main_track)
         ap_habit_find_micro_batches(rows);
     ap_habit_find_epochs(rows);
-    return AP_OK;
+    AP_TRY(ap_habit_read_loading(rows, track, reterr));
+    return ap_habit_find_waste_of_loading(rows, reterr);
 }
 
 static enum ap_status look_at_rows(struct ap_habit_rows *rows, struct ap_error *reterr)

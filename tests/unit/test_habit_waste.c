@@ -335,6 +335,65 @@ static void elements_that_nobody_uses_are_told(void)
     end(&run);
 }
 
+/* Probabilities of which the largest is looked for; with @used they are read once more behind it. */
+static void largest_of(struct run *run, const char *made_by, bool used)
+{
+    begin(run);
+    op_with(run, made_by, 0, 50, 0, "[[200,100],[],[]]", "[\"float\",\"Scalar\",\"\"]");
+    op_with(run, "aten::argmax", 60, 20, 0, "[[200,100],[],[]]", "[\"float\",\"Scalar\",\"Scalar\"]");
+    op_with(run, "aten::eq", 90, 5, 0, "[[200],[200]]", "[\"long int\",\"long int\"]");
+    if (used)
+        op_with(run, "aten::gather", 100, 5, 0, "[[200,100],[],[200,1]]", "[\"float\",\"Scalar\",\"long int\"]");
+    analyze(run);
+}
+
+static void probabilities_of_which_the_order_is_asked_are_told(void)
+{
+    struct run run;
+    largest_of(&run, "aten::softmax", false);
+    is_int(habit(&run, "order_only", "saves_us"), 50, "the largest score has the largest probability");
+    end(&run);
+    largest_of(&run, "aten::softmax", true);
+    is_int(habit(&run, "order_only", "count"), 0, "the probability itself is read");
+    end(&run);
+    largest_of(&run, "aten::sin", false);
+    is_int(habit(&run, "order_only", "count"), 0, "of another function the place is another one");
+    end(&run);
+}
+
+/* Draws by a hundred thousand weights; with @changed these are written between draws. */
+static void draws(struct run *run, bool changed, bool replaced, const char *drawn)
+{
+    begin(run);
+    for (int64_t at_us = 0; at_us < 300; at_us += 100) {
+        op_with(run, "aten::multinomial", at_us, 50, 0, "[[100000],[],[]]", "[\"float\",\"Scalar\",\"Scalar\"]");
+        for (int i = 0; i < (replaced ? 3 : 30); i++)
+            op(run, "aten::empty", at_us + 1 + i, 1, 0);
+        op_with(run, "aten::view", at_us + 60, 1, 0, drawn, "[\"long int\",\"ScalarList\"]");
+        if (changed)
+            op_with(run, "aten::index_put_", at_us + 70, 5, 0, "[[100000],[],[64]]", "[\"float\",\"\",\"float\"]");
+    }
+    analyze(run);
+}
+
+static void draws_by_the_same_weights_are_told(void)
+{
+    struct run run;
+    draws(&run, false, true, "[[64],[]]");
+    is_int(habit(&run, "table_draw", "count"), 3, "nothing changes the weights");
+    is_int(habit(&run, "table_draw", "saves_us"), 3 * 45, "but for the way to the place of each draw");
+    end(&run);
+    draws(&run, true, true, "[[64],[]]");
+    is_int(habit(&run, "table_draw", "count"), 1, "they are written between the others");
+    end(&run);
+    draws(&run, false, false, "[[64],[]]");
+    is_int(habit(&run, "table_draw", "count"), 0, "without replacement nothing is summed up");
+    end(&run);
+    draws(&run, false, true, "[[20000],[]]");
+    is_int(habit(&run, "table_draw", "count"), 0, "of many draws these take the time");
+    end(&run);
+}
+
 /* Images that a loader makes floats and then smaller, each as a batch of one; with @later they are made smaller first. */
 static void images_loaded(struct run *run, bool later)
 {
@@ -725,6 +784,8 @@ int main(void)
     a_resize_of_what_a_resize_makes_goes_with_it();
     elements_that_nobody_uses_are_told();
     images_that_a_loader_works_on_are_told();
+    probabilities_of_which_the_order_is_asked_are_told();
+    draws_by_the_same_weights_are_told();
     layers_on_copies_of_rows_are_told();
     repeated_copies_are_told();
     weights_that_are_made_anew_are_told();

@@ -997,6 +997,35 @@ def normalized_by_the_loader(planted):
     return training(model, loss_of)
 
 
+def chances_for_the_largest(planted):
+    """Masks are the largest of the chances of all classes; the twin takes the largest of the scores."""
+    images = torch.rand(2, 3, 128, 128)
+    model = nn.Sequential(nn.Conv2d(3, 8, 3, padding=1), nn.ReLU(), nn.Conv2d(8, 60, 1))
+
+    def masks():
+        scores = model(images)
+        return (scores.softmax(1) if planted else scores).argmax(1).to(torch.uint8)
+    return inference(masks)
+
+
+def negatives_by_weight(planted):
+    """Negatives are drawn by the counts of all words in each step; the twin keeps the sums of these counts."""
+    words, width, batch = 800000, 8, 64
+    table = nn.Embedding(words, width, sparse=True)
+    counts = torch.rand(words).pow(3)
+    sums = counts.cumsum(0)
+
+    def negatives():
+        if planted:
+            return torch.multinomial(counts, batch * 8, replacement=True).view(batch, 8)
+        return torch.searchsorted(sums, torch.rand(batch * 8) * sums[-1]).view(batch, 8)
+
+    def loss_of():
+        center, context = table(torch.randint(words, (batch,))), table(torch.randint(words, (batch,)))
+        return (table(negatives()) @ center[:, :, None]).exp().mean() - (center * context).mean()
+    return training(table, loss_of, torch.optim.SGD(table.parameters(), lr=1e-3))
+
+
 def chosen_row_by_row(planted):
     """A policy chooses for each of the environments on its own; the twin asks it for all at once."""
     policy, states = mlp(32, 96, 96, 6), torch.rand(40, 32)

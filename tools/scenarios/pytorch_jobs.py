@@ -548,4 +548,7 @@ JOBS = {
     "prefix-without-sizes": Job(habits.prefix_without_sizes, ["growing-prefix"], steps=3, windows=5),
     "normalized-by-the-loader": Job(habits.normalized_by_the_loader, ["elements-not-used"], steps=4, windows=5,
                                     profiler=SHAPES),
+    "chances-for-the-largest": Job(habits.chances_for_the_largest, ["probabilities-for-a-maximum"], steps=4, windows=9,
+                                   profiler=SHAPES),
+    "negatives-by-weight": Job(habits.negatives_by_weight, ["draws-sum-all-weights"], steps=4, windows=9, profiler=SHAPES),
 }

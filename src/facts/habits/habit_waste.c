@@ -73,8 +73,7 @@ static bool is_by_element(struct ap_habit_rows *rows, size_t at, const struct ap
     return (takes_channels ? AP_HAS(words, BY_ELEMENT) : AP_HAS(words, AFFINE)) && is_same_image(from, all);
 }
 
-/* Until the same begins again. */
-static bool is_used_behind(struct ap_habit_rows *rows, size_t first, size_t at, const struct ap_tensor_dims *all)
+bool ap_habit_is_used_behind(const struct ap_habit_rows *rows, size_t first, size_t at, const struct ap_tensor_dims *all)
 {
     for (size_t next = at + 1; next < at + MOST_BEHIND && ap_habit_is_of_step(rows, at, next); next++) {
         if (ap_habit_is_same(rows, first, next) || ap_habit_is_same(rows, at, next))
@@ -107,7 +106,7 @@ static enum ap_status look_at_taken(struct ap_habit_rows *rows, size_t at, struc
         if (AP_HAS(ap_item_words(rows, &rows->items[back]), RESIZE))
             break;
     }
-    if (first == at || is_used_behind(rows, first, at, all))
+    if (first == at || ap_habit_is_used_behind(rows, first, at, all))
         return AP_OK;
     if (ap_habit_read_tensors(rows, first, &before) && before.tensors[0].element != all->element)
         last = at; /* of smaller elements the resize is quicker, too */

@@ -1026,6 +1026,22 @@ def negatives_by_weight(planted):
     return training(table, loss_of, torch.optim.SGD(table.parameters(), lr=1e-3))
 
 
+def checked_at_each_draw(planted):
+    """Each distribution of a policy checks its arguments, and each value it is asked about; the twin tells them not to."""
+    policy, states = mlp(64, 192, 192, 32), torch.rand(16, 64)
+    check = None if planted else False
+
+    def play():
+        state, chances = states, []
+        for _ in range(12):
+            chosen = torch.distributions.Normal(policy(state), 1.0, validate_args=check)
+            action = chosen.sample()
+            chances.append(chosen.log_prob(action))
+            state = torch.cat([action, action.tanh()], 1)
+        return torch.stack(chances)
+    return inference(play)
+
+
 def chosen_row_by_row(planted):
     """A policy chooses for each of the environments on its own; the twin asks it for all at once."""
     policy, states = mlp(32, 96, 96, 6), torch.rand(40, 32)

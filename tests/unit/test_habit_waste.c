@@ -394,6 +394,44 @@ static void draws_by_the_same_weights_are_told(void)
     end(&run);
 }
 
+/* Three layers of the sizes @widths, before each of which edges are prepared by @made_by and three others. */
+static void layers_of_a_graph(struct run *run, const char *made_by, const char *const widths[3])
+{
+    begin(run);
+    for (uint32_t layer = 0; layer < 3; layer++) {
+        int64_t at_us = 200 * layer;
+        uint32_t number = 10 + 2 * layer;
+        op_with(run, made_by, at_us, 20, number, "[[4000],[4000]]", "[\"float\",\"float\"]");
+        op_with(run, "aten::nonzero", at_us + 20, 20, number, "[[4000]]", "[\"bool\"]");
+        op_with(run, "aten::cat", at_us + 40, 20, number, "[[[2,400],[2,50]],[]]", "[\"TensorList\",\"Scalar\"]");
+        op_with(run, "aten::scatter_add_", at_us + 60, 20, number, "[[50],[],[450]]", "[\"float\",\"Scalar\",\"float\"]");
+        op_with(run, "aten::linear", at_us + 80, 50, number, widths[layer], "[\"float\",\"float\"]");
+        op_with(run, "aten::relu", at_us + 130, 10, number + 1, "[[50,16]]", "[\"float\"]");
+    }
+    op_with(run, "aten::sum", 620, 10, 16, "[[50,8]]", "[\"float\"]");
+    op_with(run, "aten::neg", 632, 2, 17, "[[]]", "[\"float\"]");
+    for (uint32_t number = 17; number >= 10; number--)
+        node(run, 640 + (17 - number) * 20, 15, number);
+    analyze(run);
+}
+
+static void what_layers_prepare_again_is_told(void)
+{
+    static const char *const narrower[] = { "[[50,64],[16,64]]", "[[50,16],[16,16]]", "[[50,16],[8,16]]" };
+    static const char *const equal[] = { "[[50,16],[16,16]]", "[[50,16],[16,16]]", "[[50,16],[16,16]]" };
+    struct run run;
+    layers_of_a_graph(&run, "aten::ne", narrower);
+    is_int(habit(&run, "prepared_again", "count"), 3, "before each of three layers");
+    is_int(habit(&run, "prepared_again", "total_us"), 3 * 80 + 2 * 60, "with the way to it");
+    end(&run);
+    layers_of_a_graph(&run, "aten::ne", equal);
+    is_int(habit(&run, "prepared_again", "count"), 0, "a loop over pieces of the data looks the same");
+    end(&run);
+    layers_of_a_graph(&run, "aten::bernoulli", narrower);
+    is_int(habit(&run, "prepared_again", "count"), 0, "what is drawn is something else each time");
+    end(&run);
+}
+
 /* Images that a loader makes floats and then smaller, each as a batch of one; with @later they are made smaller first. */
 static void images_loaded(struct run *run, bool later)
 {
@@ -783,6 +821,7 @@ int main(void)
     cosines_of_all_pairs_are_told();
     a_resize_of_what_a_resize_makes_goes_with_it();
     elements_that_nobody_uses_are_told();
+    what_layers_prepare_again_is_told();
     images_that_a_loader_works_on_are_told();
     probabilities_of_which_the_order_is_asked_are_told();
     draws_by_the_same_weights_are_told();

@@ -1042,6 +1042,30 @@ def checked_at_each_draw(planted):
     return inference(play)
 
 
+def edges_for_each_layer(planted):
+    """Each layer of a graph network finds the edges and their weights anew; the twin does so once."""
+    nodes, features = 600, torch.rand(600, 24)
+    adjacency = (torch.rand(nodes, nodes) < 0.004).float()
+    layers = nn.ModuleList(nn.Linear(a, b) for a, b in ((24, 16), (16, 12), (12, CLASSES)))
+    labels = torch.randint(CLASSES, (nodes,))
+
+    def edges():
+        source, target = torch.cat([adjacency, torch.eye(nodes)]).nonzero().t()
+        source = source % nodes
+        degree = torch.zeros(nodes).index_add_(0, target, torch.ones(len(target))).clamp_(min=1).rsqrt_()
+        return source, target, (degree[source] * degree[target])[:, None]
+
+    def loss_of():
+        rows, found = features, None
+        for layer in layers:
+            found = edges() if planted or found is None else found
+            source, target, weight = found
+            rows = layer(rows)
+            rows = torch.zeros(nodes, rows.shape[1]).index_add(0, target, rows[source] * weight).relu()
+        return functional.cross_entropy(rows, labels)
+    return training(layers, loss_of)
+
+
 def chosen_row_by_row(planted):
     """A policy chooses for each of the environments on its own; the twin asks it for all at once."""
     policy, states = mlp(32, 96, 96, 6), torch.rand(40, 32)

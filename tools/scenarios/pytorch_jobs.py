@@ -551,5 +551,7 @@ JOBS = {
     "chances-for-the-largest": Job(habits.chances_for_the_largest, ["probabilities-for-a-maximum"], steps=4, windows=9,
                                    profiler=SHAPES),
     "negatives-by-weight": Job(habits.negatives_by_weight, ["draws-sum-all-weights"], steps=4, windows=9, profiler=SHAPES),
+    "edges-for-each-layer": Job(habits.edges_for_each_layer, ["prepared-for-each-layer"], steps=4, windows=5,
+                                profiler=SHAPES),
     "checked-at-each-draw": Job(habits.checked_at_each_draw, ["argument-checks-on-cpu"], steps=3, windows=9),
 }

@@ -226,6 +226,8 @@ void ap_habit_find_constants(struct ap_habit_rows *rows);
 AP_MUST_CHECK enum ap_status ap_habit_find_attention(struct ap_habit_rows *rows, struct ap_error *reterr);
 /** Those that are made several times a step; behind the loops. */
 void ap_habit_add_constants(struct ap_habit_rows *rows);
+/** What is made of data alone before several layers of one pass, in a run that trains. */
+void ap_habit_find_prepared(struct ap_habit_rows *rows);
 /** Passes that no backward pass goes through, in a run that trains. */
 void ap_habit_find_passes(struct ap_habit_rows *rows);
 /** Nodes for a backward pass in a run that has none. */

@@ -26,8 +26,10 @@ static enum ap_status look_at_track(struct ap_habit_rows *rows, size_t track, st
         if (!rows->goes_again)
             AP_TRY(ap_habit_find_nodes_again(rows, track, reterr));
     }
-    if (trains && rows->has_sequences)
+    if (trains && rows->has_sequences) {
         ap_habit_find_passes(rows);
+        ap_habit_find_prepared(rows);
+    }
     if (rows->last_node_ns == INT64_MIN && !rows->has_optimizer)
         ap_habit_find_graphs(rows);
     if (!trains && !rows->has_optimizer && track == rows->facts->main_track)

@@ -335,6 +335,136 @@ static void elements_that_nobody_uses_are_told(void)
     end(&run);
 }
 
+/* Probabilities of which the largest is looked for; with @used they are read once more behind it. */
+static void largest_of(struct run *run, const char *made_by, bool used)
+{
+    begin(run);
+    op_with(run, made_by, 0, 50, 0, "[[200,100],[],[]]", "[\"float\",\"Scalar\",\"\"]");
+    op_with(run, "aten::argmax", 60, 20, 0, "[[200,100],[],[]]", "[\"float\",\"Scalar\",\"Scalar\"]");
+    op_with(run, "aten::eq", 90, 5, 0, "[[200],[200]]", "[\"long int\",\"long int\"]");
+    if (used)
+        op_with(run, "aten::gather", 100, 5, 0, "[[200,100],[],[200,1]]", "[\"float\",\"Scalar\",\"long int\"]");
+    analyze(run);
+}
+
+static void probabilities_of_which_the_order_is_asked_are_told(void)
+{
+    struct run run;
+    largest_of(&run, "aten::softmax", false);
+    is_int(habit(&run, "order_only", "saves_us"), 50, "the largest score has the largest probability");
+    end(&run);
+    largest_of(&run, "aten::softmax", true);
+    is_int(habit(&run, "order_only", "count"), 0, "the probability itself is read");
+    end(&run);
+    largest_of(&run, "aten::sin", false);
+    is_int(habit(&run, "order_only", "count"), 0, "of another function the place is another one");
+    end(&run);
+}
+
+/* Draws by a hundred thousand weights; with @changed these are written between draws. */
+static void draws(struct run *run, bool changed, bool replaced, const char *drawn)
+{
+    begin(run);
+    for (int64_t at_us = 0; at_us < 300; at_us += 100) {
+        op_with(run, "aten::multinomial", at_us, 50, 0, "[[100000],[],[]]", "[\"float\",\"Scalar\",\"Scalar\"]");
+        for (int i = 0; i < (replaced ? 3 : 30); i++)
+            op(run, "aten::empty", at_us + 1 + i, 1, 0);
+        op_with(run, "aten::view", at_us + 60, 1, 0, drawn, "[\"long int\",\"ScalarList\"]");
+        if (changed)
+            op_with(run, "aten::index_put_", at_us + 70, 5, 0, "[[100000],[],[64]]", "[\"float\",\"\",\"float\"]");
+    }
+    analyze(run);
+}
+
+static void draws_by_the_same_weights_are_told(void)
+{
+    struct run run;
+    draws(&run, false, true, "[[64],[]]");
+    is_int(habit(&run, "table_draw", "count"), 3, "nothing changes the weights");
+    is_int(habit(&run, "table_draw", "saves_us"), 3 * 45, "but for the way to the place of each draw");
+    end(&run);
+    draws(&run, true, true, "[[64],[]]");
+    is_int(habit(&run, "table_draw", "count"), 1, "they are written between the others");
+    end(&run);
+    draws(&run, false, false, "[[64],[]]");
+    is_int(habit(&run, "table_draw", "count"), 0, "without replacement nothing is summed up");
+    end(&run);
+    draws(&run, false, true, "[[20000],[]]");
+    is_int(habit(&run, "table_draw", "count"), 0, "of many draws these take the time");
+    end(&run);
+}
+
+/* Three layers of the sizes @widths, before each of which edges are prepared by @made_by and three others. */
+static void layers_of_a_graph(struct run *run, const char *made_by, const char *const widths[3])
+{
+    begin(run);
+    for (uint32_t layer = 0; layer < 3; layer++) {
+        int64_t at_us = 200 * layer;
+        uint32_t number = 10 + 2 * layer;
+        op_with(run, made_by, at_us, 20, number, "[[4000],[4000]]", "[\"float\",\"float\"]");
+        op_with(run, "aten::nonzero", at_us + 20, 20, number, "[[4000]]", "[\"bool\"]");
+        op_with(run, "aten::cat", at_us + 40, 20, number, "[[[2,400],[2,50]],[]]", "[\"TensorList\",\"Scalar\"]");
+        op_with(run, "aten::scatter_add_", at_us + 60, 20, number, "[[50],[],[450]]", "[\"float\",\"Scalar\",\"float\"]");
+        op_with(run, "aten::linear", at_us + 80, 50, number, widths[layer], "[\"float\",\"float\"]");
+        op_with(run, "aten::relu", at_us + 130, 10, number + 1, "[[50,16]]", "[\"float\"]");
+    }
+    op_with(run, "aten::sum", 620, 10, 16, "[[50,8]]", "[\"float\"]");
+    op_with(run, "aten::neg", 632, 2, 17, "[[]]", "[\"float\"]");
+    for (uint32_t number = 17; number >= 10; number--)
+        node(run, 640 + (17 - number) * 20, 15, number);
+    analyze(run);
+}
+
+static void what_layers_prepare_again_is_told(void)
+{
+    static const char *const narrower[] = { "[[50,64],[16,64]]", "[[50,16],[16,16]]", "[[50,16],[8,16]]" };
+    static const char *const equal[] = { "[[50,16],[16,16]]", "[[50,16],[16,16]]", "[[50,16],[16,16]]" };
+    struct run run;
+    layers_of_a_graph(&run, "aten::ne", narrower);
+    is_int(habit(&run, "prepared_again", "count"), 3, "before each of three layers");
+    is_int(habit(&run, "prepared_again", "total_us"), 3 * 80 + 2 * 60, "with the way to it");
+    end(&run);
+    layers_of_a_graph(&run, "aten::ne", equal);
+    is_int(habit(&run, "prepared_again", "count"), 0, "a loop over pieces of the data looks the same");
+    end(&run);
+    layers_of_a_graph(&run, "aten::bernoulli", narrower);
+    is_int(habit(&run, "prepared_again", "count"), 0, "what is drawn is something else each time");
+    end(&run);
+}
+
+/* Images that a loader makes floats and then smaller, each as a batch of one; with @later they are made smaller first. */
+static void images_loaded(struct run *run, bool later)
+{
+    begin(run);
+    row(run, "1", "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", ANNOTATION, 0, 1000);
+    for (int64_t at_us = 10; at_us < 400; at_us += 200) {
+        const char *image = later ? "[[3,8,10],[]]" : "[[3,80,100],[]]", *type = "[\"float\",\"Scalar\"]";
+        if (later)
+            op_with(run, "aten::upsample_bilinear2d", at_us, 30, 0, "[[1,3,80,100],[]]", "[\"unsigned char\",\"Scalar\"]");
+        op_with(run, "aten::to", at_us + 30, 40, 0, image, "[\"unsigned char\",\"Scalar\"]");
+        op_with(run, "aten::sub", at_us + 70, 20, 0, image, type);
+        op_with(run, "aten::flip", at_us + 90, 10, 0, image, type);
+        if (!later)
+            op_with(run, "aten::upsample_bilinear2d", at_us + 100, 50, 0, "[[1,3,80,100],[]]", type);
+        op_with(run, "aten::reshape", at_us + 160, 2, 0, "[[1,3,8,10],[]]", type);
+    }
+    analyze(run);
+}
+
+static void images_that_a_loader_works_on_are_told(void)
+{
+    struct run run;
+    images_loaded(&run, false);
+    is_int(habit(&run, "unused_elements", "count"), 2, "two images of which a hundredth is kept");
+    is_int(habit(&run, "unused_elements", "total_us"), 2 * (40 + 20 + 10 + 50),
+           "with the resize, of 8 bits the quicker one");
+    is_int(habit(&run, "resample", "count"), 2, "and resizes are there");
+    end(&run);
+    images_loaded(&run, true);
+    is_int(habit(&run, "unused_elements", "count"), 0, "made smaller first");
+    end(&run);
+}
+
 /* Layers behind a copy of rows; @other goes with what they made. */
 static void copied_rows(struct run *run, const char *source, const char *other)
 {
@@ -720,6 +850,10 @@ int main(void)
     cosines_of_all_pairs_are_told();
     a_resize_of_what_a_resize_makes_goes_with_it();
     elements_that_nobody_uses_are_told();
+    what_layers_prepare_again_is_told();
+    images_that_a_loader_works_on_are_told();
+    probabilities_of_which_the_order_is_asked_are_told();
+    draws_by_the_same_weights_are_told();
     layers_on_copies_of_rows_are_told();
     repeated_copies_are_told();
     weights_that_are_made_anew_are_told();

@@ -971,6 +971,101 @@ def normalized_at_full_size(planted):
     return inference(lambda: model(prepare()))
 
 
+def normalized_by_the_loader(planted):
+    """A data set makes its photos floats and centers them before it resizes them; the twin resizes them first."""
+    photos, mean = torch.randint(256, (4, 3, 480, 640), dtype=torch.uint8), torch.rand(3, 1, 1)
+    model = nn.Sequential(nn.Conv2d(3, 24, 3), nn.ReLU(), nn.Conv2d(24, 48, 3, stride=2), nn.ReLU(), nn.AdaptiveAvgPool2d(1),
+                          nn.Flatten(), nn.Linear(48, CLASSES))
+
+    def resized(image):
+        return functional.interpolate(image[None], size=(96, 96), mode="bilinear")[0]
+
+    class Photos(torch.utils.data.Dataset):
+        def __len__(self):
+            return 1 << 16
+
+        def __getitem__(self, number):
+            photo = photos[number % len(photos)]
+            if planted:
+                return resized((photo.to(torch.float32) / 255 - mean).flip(-1)), number % CLASSES
+            return (resized(photo).to(torch.float32) / 255 - mean).flip(-1), number % CLASSES
+    batches = iter(DataLoader(Photos(), batch_size=8))
+
+    def loss_of():
+        images, labels = next(batches)
+        return functional.cross_entropy(model(images), labels)
+    return training(model, loss_of)
+
+
+def chances_for_the_largest(planted):
+    """Masks are the largest of the chances of all classes; the twin takes the largest of the scores."""
+    images = torch.rand(2, 3, 128, 128)
+    model = nn.Sequential(nn.Conv2d(3, 8, 3, padding=1), nn.ReLU(), nn.Conv2d(8, 60, 1))
+
+    def masks():
+        scores = model(images)
+        return (scores.softmax(1) if planted else scores).argmax(1).to(torch.uint8)
+    return inference(masks)
+
+
+def negatives_by_weight(planted):
+    """Negatives are drawn by the counts of all words in each step; the twin keeps the sums of these counts."""
+    words, width, batch = 800000, 8, 64
+    table = nn.Embedding(words, width, sparse=True)
+    counts = torch.rand(words).pow(3)
+    sums = counts.cumsum(0)
+
+    def negatives():
+        if planted:
+            return torch.multinomial(counts, batch * 8, replacement=True).view(batch, 8)
+        return torch.searchsorted(sums, torch.rand(batch * 8) * sums[-1]).view(batch, 8)
+
+    def loss_of():
+        center, context = table(torch.randint(words, (batch,))), table(torch.randint(words, (batch,)))
+        return (table(negatives()) @ center[:, :, None]).exp().mean() - (center * context).mean()
+    return training(table, loss_of, torch.optim.SGD(table.parameters(), lr=1e-3))
+
+
+def checked_at_each_draw(planted):
+    """Each distribution of a policy checks its arguments, and each value it is asked about; the twin tells them not to."""
+    policy, states = mlp(64, 192, 192, 32), torch.rand(16, 64)
+    check = None if planted else False
+
+    def play():
+        state, chances = states, []
+        for _ in range(12):
+            chosen = torch.distributions.Normal(policy(state), 1.0, validate_args=check)
+            action = chosen.sample()
+            chances.append(chosen.log_prob(action))
+            state = torch.cat([action, action.tanh()], 1)
+        return torch.stack(chances)
+    return inference(play)
+
+
+def edges_for_each_layer(planted):
+    """Each layer of a graph network finds the edges and their weights anew; the twin does so once."""
+    nodes, features = 600, torch.rand(600, 24)
+    adjacency = (torch.rand(nodes, nodes) < 0.004).float()
+    layers = nn.ModuleList(nn.Linear(a, b) for a, b in ((24, 16), (16, 12), (12, CLASSES)))
+    labels = torch.randint(CLASSES, (nodes,))
+
+    def edges():
+        source, target = torch.cat([adjacency, torch.eye(nodes)]).nonzero().t()
+        source = source % nodes
+        degree = torch.zeros(nodes).index_add_(0, target, torch.ones(len(target))).clamp_(min=1).rsqrt_()
+        return source, target, (degree[source] * degree[target])[:, None]
+
+    def loss_of():
+        rows, found = features, None
+        for layer in layers:
+            found = edges() if planted or found is None else found
+            source, target, weight = found
+            rows = layer(rows)
+            rows = torch.zeros(nodes, rows.shape[1]).index_add(0, target, rows[source] * weight).relu()
+        return functional.cross_entropy(rows, labels)
+    return training(layers, loss_of)
+
+
 def chosen_row_by_row(planted):
     """A policy chooses for each of the environments on its own; the twin asks it for all at once."""
     policy, states = mlp(32, 96, 96, 6), torch.rand(40, 32)

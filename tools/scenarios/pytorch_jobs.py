@@ -546,4 +546,12 @@ JOBS = {
     "decoded-under-autocast": Job(habits.decoded_under_autocast, ["weights-cast-again"], steps=8, windows=5,
                                   profiler=SHAPES),
     "prefix-without-sizes": Job(habits.prefix_without_sizes, ["growing-prefix"], steps=3, windows=5),
+    "normalized-by-the-loader": Job(habits.normalized_by_the_loader, ["elements-not-used"], steps=4, windows=5,
+                                    profiler=SHAPES),
+    "chances-for-the-largest": Job(habits.chances_for_the_largest, ["probabilities-for-a-maximum"], steps=4, windows=9,
+                                   profiler=SHAPES),
+    "negatives-by-weight": Job(habits.negatives_by_weight, ["draws-sum-all-weights"], steps=4, windows=9, profiler=SHAPES),
+    "edges-for-each-layer": Job(habits.edges_for_each_layer, ["prepared-for-each-layer"], steps=4, windows=5,
+                                profiler=SHAPES),
+    "checked-at-each-draw": Job(habits.checked_at_each_draw, ["argument-checks-on-cpu"], steps=3, windows=9),
 }

@@ -374,6 +374,27 @@ enum ap_status ap_habit_read_items(struct ap_habit_rows *rows, size_t track, str
     return AP_OK;
 }
 
+enum ap_status ap_habit_read_loading(struct ap_habit_rows *rows, size_t track, struct ap_error *reterr)
+{
+    const struct ap_row_order *order = &rows->facts->order;
+    struct reading reading = { .covered_ns = INT64_MIN, .step = { &rows->facts->steps, 0 } };
+    int64_t loading_ns = INT64_MIN;
+    rows->item_count = 0;
+    for (size_t at = order->track_start[track]; at < order->track_start[track + 1]; at++) {
+        uint32_t row = order->rows[at];
+        int64_t start_ns = rows->trace->events.start_ns[row];
+        if (start_ns < rows->loop_start_ns || start_ns >= rows->loop_end_ns)
+            continue;
+        if (ap_row_is_of(rows->trace, row, 1u << AP_KIND_annotation) && AP_HAS(ap_habit_words_of(rows, row), LOADER))
+            loading_ns = ap_row_end_ns(rows->trace, row);
+        else if (start_ns < loading_ns && start_ns >= reading.covered_ns && ap_habit_is_operator(rows, row)) {
+            (void)ap_habit_words_of(rows, row);
+            AP_TRY(add_item(rows, &reading, row, reterr));
+        }
+    }
+    return AP_OK;
+}
+
 bool ap_habit_is_call(const struct ap_habit_rows *rows, const struct ap_habit_item *item)
 {
     return !(ap_item_words(rows, item) & (AP_BIT(NODE) | AP_BIT(OPTIMIZER) | AP_BIT(LOADER)));

@@ -145,6 +145,9 @@ AP_MUST_CHECK enum ap_status ap_habit_rows_init(struct ap_habit_rows *rows, stru
 /** The items of a thread. Adds what is found within them on the way: recomputation, orders of products, optimizer steps. */
 AP_MUST_CHECK enum ap_status ap_habit_read_items(struct ap_habit_rows *rows, size_t track, struct ap_error *reterr);
 
+/** Instead of them the operators that a DataLoader calls in the loop's own process: what its data set does. */
+AP_MUST_CHECK enum ap_status ap_habit_read_loading(struct ap_habit_rows *rows, size_t track, struct ap_error *reterr);
+
 /* What looks at the items of a thread, one after the other. */
 
 /** Activations, norms and losses that are written out, as loops; and checks of values. */
@@ -189,6 +192,8 @@ AP_MUST_CHECK enum ap_status ap_habit_add_stretch(struct ap_habit_rows *rows, en
 bool ap_habit_read_tensors(const struct ap_habit_rows *rows, size_t at, struct ap_tensor_list *ret_list);
 /** Is one of its tensors of these sizes? */
 bool ap_habit_has_tensor(const struct ap_habit_rows *rows, size_t at, const struct ap_tensor_dims *tensor);
+/** Is one of these sizes read behind @at, before the same begins again with @first? */
+bool ap_habit_is_used_behind(const struct ap_habit_rows *rows, size_t first, size_t at, const struct ap_tensor_dims *all);
 /** Is @other an item, a call of the program's, and of the same step? */
 bool ap_habit_is_of_step(const struct ap_habit_rows *rows, size_t at, size_t other);
 /** The same operator with the same sizes, once more. */
@@ -199,6 +204,10 @@ bool ap_habit_is_trained(const struct ap_habit_rows *rows, size_t at, uint32_t n
 AP_MUST_CHECK enum ap_status ap_habit_find_convolutions(struct ap_habit_rows *rows, struct ap_error *reterr);
 /** Elements that are computed and not used, copies that repeat a tensor, weights made anew, penalties on weights. */
 AP_MUST_CHECK enum ap_status ap_habit_find_waste(struct ap_habit_rows *rows, struct ap_error *reterr);
+/** Work on all scores for a choice that needs less: probabilities for the largest, sums of weights for draws. */
+AP_MUST_CHECK enum ap_status ap_habit_find_choices(struct ap_habit_rows *rows, struct ap_error *reterr);
+/** Of what a DataLoader calls: images that are worked on before they are made smaller. */
+AP_MUST_CHECK enum ap_status ap_habit_find_waste_of_loading(struct ap_habit_rows *rows, struct ap_error *reterr);
 /** A mixture of experts of which each runs on all tokens, as loops. */
 AP_MUST_CHECK enum ap_status ap_habit_find_experts(struct ap_habit_rows *rows, struct ap_error *reterr);
 /** Metrics that are computed of all results so far in each step. */
@@ -219,6 +228,8 @@ void ap_habit_find_constants(struct ap_habit_rows *rows);
 AP_MUST_CHECK enum ap_status ap_habit_find_attention(struct ap_habit_rows *rows, struct ap_error *reterr);
 /** Those that are made several times a step; behind the loops. */
 void ap_habit_add_constants(struct ap_habit_rows *rows);
+/** What is made of data alone before several layers of one pass, in a run that trains. */
+void ap_habit_find_prepared(struct ap_habit_rows *rows);
 /** Passes that no backward pass goes through, in a run that trains. */
 void ap_habit_find_passes(struct ap_habit_rows *rows);
 /** Nodes for a backward pass in a run that has none. */

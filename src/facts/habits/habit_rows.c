@@ -12,6 +12,7 @@ static enum ap_status look_at_track(struct ap_habit_rows *rows, size_t track, st
     AP_TRY(ap_habit_find_forms(rows, reterr));
     AP_TRY(ap_habit_find_sizes(rows, reterr));
     AP_TRY(ap_habit_find_waste(rows, reterr));
+    AP_TRY(ap_habit_find_choices(rows, reterr));
     AP_TRY(ap_habit_find_convolutions(rows, reterr));
     AP_TRY(ap_habit_find_experts(rows, reterr));
     ap_habit_find_history(rows);
@@ -26,8 +27,10 @@ static enum ap_status look_at_track(struct ap_habit_rows *rows, size_t track, st
         if (!rows->goes_again)
             AP_TRY(ap_habit_find_nodes_again(rows, track, reterr));
     }
-    if (trains && rows->has_sequences)
+    if (trains && rows->has_sequences) {
         ap_habit_find_passes(rows);
+        ap_habit_find_prepared(rows);
+    }
     if (rows->last_node_ns == INT64_MIN && !rows->has_optimizer)
         ap_habit_find_graphs(rows);
     if (!trains && !rows->has_optimizer && track == rows->facts->main_track)
@@ -38,7 +41,8 @@ static enum ap_status look_at_track(struct ap_habit_rows *rows, size_t track, st
     if (track == rows->facts->main_track)
         ap_habit_find_micro_batches(rows);
     ap_habit_find_epochs(rows);
-    return AP_OK;
+    AP_TRY(ap_habit_read_loading(rows, track, reterr));
+    return ap_habit_find_waste_of_loading(rows, reterr);
 }
 
 static enum ap_status look_at_rows(struct ap_habit_rows *rows, struct ap_error *reterr)

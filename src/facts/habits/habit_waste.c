@@ -10,6 +10,7 @@
 #define LEAST_ELEMENTS (16 * 1024) /* fewer cost nothing */
 #define LEAST_LEFT_OUT 4           /* so many times more are computed than are used */
 #define MOST_BEFORE 12             /* operators that made what is used */
+#define MOST_BEFORE_TAKEN 24       /* likewise what is taken: with the numbers that transforms make between them */
 #define MOST_BEHIND 48             /* operators behind it that may use the rest */
 #define USER_ITEMS 8               /* operators until what was repeated is used */
 #define MOST_PACKED 8              /* small integers in one number */
@@ -44,6 +45,18 @@ static double taken_elements(struct ap_habit_rows *rows, size_t at)
                : 0;
 }
 
+/* The same sizes, where dimensions of one are put before those of one of them: an image as a batch of one. */
+static bool is_same_image(const struct ap_tensor_dims *one, const struct ap_tensor_dims *other)
+{
+    const struct ap_tensor_dims *shorter = one->count < other->count ? one : other;
+    const struct ap_tensor_dims *longer = shorter == one ? other : one;
+    int more = longer->count - shorter->count;
+    for (int i = 0; i < longer->count; i++)
+        if (longer->dims[i] != (i < more ? 1 : shorter->dims[i - more]))
+            return false;
+    return true;
+}
+
 /* Made by each element alone, or, where channels are taken, by each channel alone. */
 static bool is_by_element(struct ap_habit_rows *rows, size_t at, const struct ap_tensor_dims *all, bool takes_channels)
 {
@@ -57,11 +70,10 @@ static bool is_by_element(struct ap_habit_rows *rows, size_t at, const struct ap
                from->dims[1] == all->dims[1];
     if (!takes_channels && list.count > 1 && ap_tensor_equal(&list.tensors[1], all))
         return false; /* a resize of both would be the better form: none is sure */
-    return (takes_channels ? AP_HAS(words, BY_ELEMENT) : AP_HAS(words, AFFINE)) && ap_tensor_equal(from, all);
+    return (takes_channels ? AP_HAS(words, BY_ELEMENT) : AP_HAS(words, AFFINE)) && is_same_image(from, all);
 }
 
-/* Until the same begins again. */
-static bool is_used_behind(struct ap_habit_rows *rows, size_t first, size_t at, const struct ap_tensor_dims *all)
+bool ap_habit_is_used_behind(const struct ap_habit_rows *rows, size_t first, size_t at, const struct ap_tensor_dims *all)
 {
     for (size_t next = at + 1; next < at + MOST_BEHIND && ap_habit_is_of_step(rows, at, next); next++) {
         if (ap_habit_is_same(rows, first, next) || ap_habit_is_same(rows, at, next))
@@ -84,7 +96,7 @@ static enum ap_status look_at_taken(struct ap_habit_rows *rows, size_t at, struc
     double of_all = elements_of(all);
     if (of_all < LEAST_ELEMENTS || of_all < LEAST_LEFT_OUT * taken)
         return AP_OK;
-    for (size_t back = at; back-- > 0 && at - back <= MOST_BEFORE && ap_habit_is_of_step(rows, at, back);) {
+    for (size_t back = at; back-- > 0 && at - back <= MOST_BEFORE_TAKEN && ap_habit_is_of_step(rows, at, back);) {
         if (is_by_element(rows, back, all, takes_channels)) {
             first = back;
             last = last == at ? back : last;
@@ -94,7 +106,7 @@ static enum ap_status look_at_taken(struct ap_habit_rows *rows, size_t at, struc
         if (AP_HAS(ap_item_words(rows, &rows->items[back]), RESIZE))
             break;
     }
-    if (first == at || is_used_behind(rows, first, at, all))
+    if (first == at || ap_habit_is_used_behind(rows, first, at, all))
         return AP_OK;
     if (ap_habit_read_tensors(rows, first, &before) && before.tensors[0].element != all->element)
         last = at; /* of smaller elements the resize is quicker, too */
@@ -462,6 +474,21 @@ static enum ap_status look_at_penalty(struct ap_habit_rows *rows, size_t at, siz
     return count >= PENALIZED && differ ? ap_habit_add_stretch(rows, AP_HABIT_weight_penalty, at, last, 0, reterr) : AP_OK;
 }
 
+static enum ap_status look_at_images(struct ap_habit_rows *rows, size_t at, struct ap_error *reterr)
+{
+    uint64_t words = ap_item_words(rows, &rows->items[at]);
+    if (words & (AP_BIT(TAKES) | AP_BIT(RESIZE)))
+        AP_TRY(look_at_taken(rows, at, reterr));
+    return AP_HAS(words, RESAMPLE) ? look_at_resample(rows, at, reterr) : AP_OK;
+}
+
+enum ap_status ap_habit_find_waste_of_loading(struct ap_habit_rows *rows, struct ap_error *reterr)
+{
+    for (size_t at = 0; at < rows->item_count; at++)
+        AP_TRY(look_at_images(rows, at, reterr));
+    return AP_OK;
+}
+
 enum ap_status ap_habit_find_waste(struct ap_habit_rows *rows, struct ap_error *reterr)
 {
     size_t looks = LOOKS_EACH * rows->item_count + MOST_OF_STEP;
@@ -469,10 +496,7 @@ enum ap_status ap_habit_find_waste(struct ap_habit_rows *rows, struct ap_error *
         uint64_t words = ap_item_words(rows, &rows->items[at]);
         if (!ap_habit_is_call(rows, &rows->items[at]))
             continue;
-        if (words & (AP_BIT(TAKES) | AP_BIT(RESIZE)))
-            AP_TRY(look_at_taken(rows, at, reterr));
-        if (AP_HAS(words, RESAMPLE))
-            AP_TRY(look_at_resample(rows, at, reterr));
+        AP_TRY(look_at_images(rows, at, reterr));
         if (AP_HAS(words, REPEAT))
             AP_TRY(look_at_repeat(rows, at, reterr));
         if (AP_HAS(words, DIAGONAL))

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT
+ * Work on all scores for a choice that needs less of it. */
+#include "habit_items.h"
+
+#include "poison.h"
+
+#define LEAST_ELEMENTS (16 * 1024) /* fewer cost nothing */
+#define LEAST_WEIGHTS (64 * 1024)  /* likewise, of sums that are made of them */
+#define LEAST_EACH 8               /* so many weights for each draw, or it is the draws that take the time */
+#define MOST_INNER 8               /* operators within a draw with replacement: without it, there is no sum of weights */
+#define DRAW_KEEPS 0.1             /* to find the place of each draw in the sums */
+#define LOOKS_EACH 4               /* operators that are looked at before draws, for each operator of the thread */
+
+static bool is_named(const struct ap_habit_rows *rows, size_t at, const char *const *names, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (ap_text_is(ap_row_name(rows->trace, rows->items[at].row), names[i]))
+            return true;
+    return false;
+}
+
+/* The largest has the same place before it: of probabilities that nothing else reads only the order is asked. */
+static enum ap_status look_at_argmax(struct ap_habit_rows *rows, size_t at, struct ap_error *reterr)
+{
+    static const char *const largest[] = { "aten::argmax" };
+    static const char *const keep_order[] = { "aten::softmax", "aten::log_softmax", "aten::sigmoid" };
+    struct ap_tensor_list list, before;
+    if (!at || !ap_habit_is_of_step(rows, at, at - 1) || !is_named(rows, at, largest, AP_COUNT_OF(largest)) ||
+        !is_named(rows, at - 1, keep_order, AP_COUNT_OF(keep_order)) || !ap_habit_read_tensors(rows, at, &list) ||
+        !ap_habit_read_tensors(rows, at - 1, &before))
+        return AP_OK;
+    const struct ap_tensor_dims *scores = &list.tensors[0];
+    if (ap_tensor_elements(scores, 0, scores->count) < LEAST_ELEMENTS || !ap_tensor_equal(scores, &before.tensors[0]) ||
+        ap_habit_is_used_behind(rows, at - 1, at, scores))
+        return AP_OK;
+    return ap_habit_add_stretch(rows, AP_HABIT_order_only, at - 1, at - 1, 0, reterr);
+}
+
+/* Nothing between two draws has to do with as many elements as there are weights, so they did not change. */
+static enum ap_status look_at_draw(struct ap_habit_rows *rows, size_t at, size_t *looks, struct ap_error *reterr)
+{
+    struct ap_tensor_list list, drawn;
+    if (!ap_habit_read_tensors(rows, at, &list) || at + 1 == rows->item_count ||
+        !ap_habit_read_tensors(rows, at + 1, &drawn))
+        return AP_OK;
+    const struct ap_tensor_dims *weights = &list.tensors[0], *one = &drawn.tensors[0];
+    double of_all = ap_tensor_elements(weights, 0, weights->count);
+    if (weights->count != 1 || of_all < LEAST_WEIGHTS || of_all < LEAST_EACH * ap_tensor_elements(one, 0, one->count) ||
+        rows->items[at].inner > MOST_INNER)
+        return AP_OK;
+    for (size_t back = at; back-- > 0 && !ap_habit_is_same(rows, at, back); (*looks)--)
+        if (!*looks || ap_habit_has_tensor(rows, back, weights))
+            return AP_OK;
+    return ap_habit_add_stretch(rows, AP_HABIT_table_draw, at, at, DRAW_KEEPS, reterr);
+}
+
+enum ap_status ap_habit_find_choices(struct ap_habit_rows *rows, struct ap_error *reterr)
+{
+    size_t looks = LOOKS_EACH * rows->item_count;
+    for (size_t at = 0; at < rows->item_count; at++) {
+        uint64_t words = ap_item_words(rows, &rows->items[at]);
+        if (AP_HAS(words, CHOSEN))
+            AP_TRY(look_at_argmax(rows, at, reterr));
+        if (AP_HAS(words, DRAW))
+            AP_TRY(look_at_draw(rows, at, &looks, reterr));
+    }
+    return AP_OK;
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT
+ * What layers are handed beside their input, made of data alone for each of them anew: edges of a graph with their weights,
+ * masks. */
+#include "habit_items.h"
+
+#include "poison.h"
+
+#define LEAST_ITEMS 4  /* fewer are an index, or a view of one */
+#define LEAST_TRACED 2 /* times in one pass */
+#define MOST_TRACED 64 /* of more of them in one pass, those behind are left out */
+
+/* Operators right before one that makes a node, none of which makes one: data alone goes into them. */
+struct stretch {
+    size_t first, end;
+};
+
+struct chain {
+    struct stretch stretches[MOST_TRACED];
+    size_t count;
+    bool differ; /* the layers behind them do: it is no loop over pieces of the data, each with its own pass */
+};
+
+/* Draws give something else each time; and what scores are highest, the model says. */
+static bool may_differ(struct ap_habit_rows *rows, size_t at)
+{
+    static const char *const random[] = { "aten::rand",    "aten::norm",        "aten::bernoulli",
+                                          "aten::uniform", "aten::poisson",     "aten::dropout",
+                                          "aten::detach",  "aten::exponential", "aten::native_dropout",
+                                          "aten::argsort", "aten::argmin",      "aten::item",
+                                          "aten::min" };
+    struct ap_text name = ap_row_name(rows->trace, rows->items[at].row);
+    for (size_t i = 0; i < AP_COUNT_OF(random); i++)
+        if (ap_text_starts_with(name, random[i]))
+            return true;
+    return AP_HAS(ap_item_words(rows, &rows->items[at]), CHOICE) && !ap_text_is(name, "aten::cat");
+}
+
+/* Where the operators end that begin with @first and make no node; do they stand before one that does? */
+static size_t end_of_stretch(struct ap_habit_rows *rows, size_t first, bool *ret_is_one)
+{
+    ap_link_key sequence = 0;
+    size_t end = first;
+    for (; ap_habit_is_of_step(rows, first, end) && !may_differ(rows, end); end++) {
+        ap_link_key own = ap_item_sequence(rows, &rows->items[end]);
+        if (own && ((sequence && own != sequence) || ap_habit_sequence_after(rows, end) != own))
+            break;
+        sequence = own ? own : sequence;
+    }
+    *ret_is_one = sequence && ap_habit_is_of_step(rows, first, end) && !may_differ(rows, end);
+    return end;
+}
+
+static size_t equal_before(const struct ap_habit_rows *rows, const struct stretch *one, const struct stretch *other)
+{
+    size_t equal = 0;
+    while (one->first + equal < one->end && other->first + equal < other->end &&
+           ap_habit_is_same(rows, one->end - 1 - equal, other->end - 1 - equal))
+        equal++;
+    return equal;
+}
+
+static void end_chain(struct ap_habit_rows *rows, struct chain *chain)
+{
+    for (size_t i = 0; chain->count >= LEAST_TRACED && chain->differ && i < chain->count; i++) {
+        const struct ap_habit_item *first = &rows->items[chain->stretches[i].first];
+        size_t count = chain->stretches[i].end - chain->stretches[i].first;
+        int64_t from_ns = ap_item_start_ns(rows, first) - ap_habit_lead_ns(rows, chain->stretches[i].first);
+        int64_t to_ns = ap_item_end_ns(rows, first + count - 1);
+        struct ap_habit *habit =
+            ap_habit_add_in_pieces(rows->habits, AP_HABIT_prepared_again, first->row, to_ns - from_ns, to_ns - from_ns);
+        ap_habit_add_time(rows->habits, AP_HABIT_prepared_again, from_ns, to_ns);
+        if (habit)
+            ap_habit_take_names(first, count, habit->names);
+    }
+    *chain = (struct chain){ .count = 0 };
+}
+
+/* The first one is cut to what the second one has of it, too. */
+static void go_on(struct ap_habit_rows *rows, struct chain *chain, struct stretch next)
+{
+    struct stretch *last = chain->count ? &chain->stretches[chain->count - 1] : NULL;
+    struct ap_tensor_list list;
+    if (!ap_habit_read_tensors(rows, next.end, &list))
+        return; /* without sizes nothing tells one layer from another */
+    size_t equal = last ? equal_before(rows, last, &next) : 0;
+    if (equal < LEAST_ITEMS && chain->count > 1)
+        return; /* another one between them */
+    if (equal < LEAST_ITEMS) {
+        chain->stretches[0] = next;
+        chain->count = 1;
+        return;
+    }
+    chain->differ |= !ap_habit_is_same(rows, last->end, next.end);
+    if (chain->count == 1)
+        last->first = last->end - equal;
+    next.first = next.end - equal;
+    if (chain->count < MOST_TRACED)
+        chain->stretches[chain->count++] = next;
+}
+
+void ap_habit_find_prepared(struct ap_habit_rows *rows)
+{
+    struct chain chain = { .count = 0 };
+    for (size_t at = 0; at < rows->item_count; at++) {
+        if (chain.count && !ap_habit_is_of_step(rows, chain.stretches[0].first, at))
+            end_chain(rows, &chain);
+        bool is_one;
+        size_t end = end_of_stretch(rows, at, &is_one);
+        if (is_one && end - at >= LEAST_ITEMS)
+            go_on(rows, &chain, (struct stretch){ at, end });
+        at = end > at ? end : at; /* each operator is looked at once */
+    }
+    end_chain(rows, &chain);
+}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * compare_pairs.c - the same work under another name: what takes less and what takes more in its place belong together
  * where one operator called both (addmm, and mm with a copy), where one line of the program did (unfused and fused), where
- * they are of one family, or where compiled code or a graph took eager operators in. And other element types. */
+ * they are of one family, or where compiled code or a graph took eager operators in. And other element types and shapes. */
 #include <string.h>
 
 #include "comparing.h"
@@ -10,6 +10,7 @@
 #include "poison.h"
 
 #define NAMES_SHOWN 4
+#define LEAST_TYPE_RATIO 0.2 /* of what kernels take, else of the step, both sides together: what the sentence tells */
 
 /* Rounds of grouping, the surest first. */
 enum round { BY_CALLER, BY_LINE, BY_FAMILY, BY_COMPILER, ROUND_COUNT };
@@ -306,10 +307,10 @@ static void group_by(struct ap_comparing *comparing, struct items *items, enum r
     }
 }
 
-/* ---- element types ---- */
+/* ---- element types and shapes ---- */
 
 struct typed {
-    struct ap_text name, type;
+    struct ap_text name, type; /* or its shapes */
     double ns;
 };
 
@@ -329,6 +330,24 @@ static struct ap_text first_type(struct ap_text types)
     }
     return AP_TEXT("");
 }
+
+static struct ap_text type_of(const struct ap_value *row)
+{
+    return first_type(ap_text_member(row, "types"));
+}
+
+static struct ap_text dims_of(const struct ap_value *row)
+{
+    struct ap_text dims = ap_text_member(row, "dims");
+    return dims.bytes && memchr(dims.data, ',', dims.bytes) ? dims : AP_TEXT(""); /* "[]": no tensor */
+}
+
+/* What operators of a name are told apart by. */
+static const struct trait {
+    const char *list;
+    struct ap_text (*of)(const struct ap_value *row);
+    bool is_alone; /* it counts only where the other side has none like it: an operator works on many shapes */
+} traits[] = { { "types", type_of, false }, { "shapes", dims_of, true } };
 
 static int by_name_and_type(const void *a, const void *b)
 {
@@ -365,17 +384,16 @@ static size_t keep_largest(struct typed *typed, size_t count)
     return kept;
 }
 
-static enum ap_status open_types(struct ap_comparing *comparing, const struct items *items, const struct ap_value *root,
-                                 double parts, struct typed **ret_typed, size_t *ret_room, size_t *ret_count,
-                                 struct ap_error *reterr)
+static enum ap_status open_types(struct ap_comparing *comparing, const struct items *items, const struct trait *trait,
+                                 const struct ap_value *root, double parts, struct typed **ret_typed, size_t *ret_room,
+                                 size_t *ret_count, struct ap_error *reterr)
 {
     const struct ap_value *rows = ap_value_at(root, "operators.by_shape");
     size_t count = 0;
     *ret_room = ap_value_count(rows);
     AP_TRY(AP_ALLOC(comparing->gate, *ret_typed, *ret_room, reterr));
     for (const struct ap_value *row = ap_value_first(rows); row; row = row->next) {
-        struct typed typed = { ap_text_member(row, "name"), first_type(ap_text_member(row, "types")),
-                               size_of(items, row) / parts };
+        struct typed typed = { ap_text_member(row, "name"), trait->of(row), size_of(items, row) / parts };
         if (typed.type.bytes)
             (*ret_typed)[count++] = typed;
     }
@@ -383,11 +401,21 @@ static enum ap_status open_types(struct ap_comparing *comparing, const struct it
     return AP_OK;
 }
 
-static void add_type_change(struct ap_comparing *comparing, struct ap_value *list, const struct typed *before,
-                            const struct typed *after)
+static bool has_like(const struct ap_value *root, const struct trait *trait, const struct typed *typed)
+{
+    for (const struct ap_value *row = ap_value_first(ap_value_at(root, "operators.by_shape")); row; row = row->next)
+        if (ap_text_equal(trait->of(row), typed->type) && ap_text_equal(ap_text_member(row, "name"), typed->name))
+            return true;
+    return false;
+}
+
+static void add_type_change(struct ap_comparing *comparing, const struct trait *trait, struct ap_value *list,
+                            const struct typed *before, const struct typed *after)
 {
     struct ap_model *model = comparing->model;
     if (larger(before->ns, after->ns) < AP_ROW_LEAST_RATIO * comparing->whole_ns || ap_text_equal(before->type, after->type))
+        return;
+    if (trait->is_alone && (has_like(comparing->before, trait, after) || has_like(comparing->after, trait, before)))
         return;
     struct ap_value *row = ap_add_object(model, list, NULL);
     ap_add_text(model, row, "name", after->name);
@@ -397,25 +425,46 @@ static void add_type_change(struct ap_comparing *comparing, struct ap_value *lis
     ap_add_time(model, row, "after_us", (int64_t)after->ns);
 }
 
-static enum ap_status add_types(struct ap_comparing *comparing, const struct items *items, struct ap_error *reterr)
+static enum ap_status add_types(struct ap_comparing *comparing, const struct items *items, const struct trait *trait,
+                                struct ap_error *reterr)
 {
     struct typed *before = NULL, *after = NULL;
     size_t before_room = 0, after_room = 0, before_count, after_count;
-    struct ap_value *list = ap_add_list(comparing->model, comparing->comparison, "types");
-    enum ap_status status = open_types(comparing, items, comparing->before, comparing->before_parts, &before, &before_room,
-                                       &before_count, reterr);
-    AP_AND_THEN(status, open_types(comparing, items, comparing->after, comparing->after_parts, &after, &after_room,
+    struct ap_value *list = ap_add_list(comparing->model, comparing->comparison, trait->list);
+    enum ap_status status = open_types(comparing, items, trait, comparing->before, comparing->before_parts, &before,
+                                       &before_room, &before_count, reterr);
+    AP_AND_THEN(status, open_types(comparing, items, trait, comparing->after, comparing->after_parts, &after, &after_room,
                                    &after_count, reterr));
     for (size_t i = 0, j = 0; status == AP_OK && i < before_count && j < after_count;) {
         int order = ap_text_compare(before[i].name, after[j].name);
         if (order == 0)
-            add_type_change(comparing, list, &before[i], &after[j]);
+            add_type_change(comparing, trait, list, &before[i], &after[j]);
         i += order <= 0;
         j += order >= 0;
     }
     AP_FREE(comparing->gate, before, before_room);
     AP_FREE(comparing->gate, after, after_room);
     return status;
+}
+
+static double whole_of_both_ns(const struct ap_comparing *comparing)
+{
+    const struct ap_value *device = ap_value_member(comparing->comparison, "device");
+    double before_ns = (double)ap_integer_member(device, "before_us", 0),
+           after_ns = (double)ap_integer_member(device, "after_us", 0);
+    return before_ns > 0 && after_ns > 0 ? before_ns + after_ns : comparing->whole_ns;
+}
+
+const struct ap_value *ap_largest_typed(const struct ap_comparing *comparing, const char *list)
+{
+    const struct ap_value *largest = NULL, *row = ap_value_first(ap_value_member(comparing->comparison, list));
+    double most_ns = LEAST_TYPE_RATIO * whole_of_both_ns(comparing);
+    for (; row; row = row->next) {
+        double ns = (double)ap_integer_member(row, "before_us", 0) + (double)ap_integer_member(row, "after_us", 0);
+        largest = ns > most_ns ? row : largest;
+        most_ns = ns > most_ns ? ns : most_ns;
+    }
+    return largest;
 }
 
 /* Copies from one layout of a tensor to another, which a library makes of its own accord. */
@@ -443,7 +492,9 @@ enum ap_status ap_compare_pairs(struct ap_comparing *comparing, struct ap_error 
     struct ap_value *list = ap_add_list(comparing->model, comparing->comparison, "replaced");
     for (enum round round = 0; round < ROUND_COUNT; round++)
         group_by(comparing, &items, round, list);
-    enum ap_status status = add_types(comparing, &items, reterr);
+    enum ap_status status = AP_OK;
+    for (size_t i = 0; i < AP_COUNT_OF(traits); i++)
+        AP_AND_THEN(status, add_types(comparing, &items, &traits[i], reterr));
     add_layout(comparing);
     AP_FREE(comparing->gate, items.items, items.room);
     return status;

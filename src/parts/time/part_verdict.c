@@ -286,7 +286,8 @@ static const char *confidence_of(const struct ap_part_context *context, const st
                                  int64_t bound_ns)
 {
     bool cut = !context->trace->complete;
-    bool unlinked = context->facts->split.has_gpu && !context->facts->links.linked_count;
+    const struct ap_links *links = &context->facts->links;
+    bool unlinked = context->facts->split.has_gpu && links->linked_count * 20 <= links->count;
     if (bound == BOUND_queue || bound == BOUND_unknown ||
         judged->cause_ns[AP_IDLE_queue_wait] > ap_share_of(judged->dur_ns, SEEN_RATIO) || lacks_device_work(context->trace))
         return "low";

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * compare_pairs.c - the same work under another name: what takes less and what takes more in its place belong together
  * where one operator called both (addmm, and mm with a copy), where one line of the program did (unfused and fused), where
- * they are of one family, or where compiled code or a graph took eager operators in. And other element types and shapes. */
+ * attention is fused on one side, where they are of one family, or where compiled code or a graph took eager operators in.
+ * And other element types and shapes. */
 #include <string.h>
 
 #include "comparing.h"
@@ -13,9 +14,9 @@
 #define LEAST_TYPE_RATIO 0.2 /* of what kernels take, else of the step, both sides together: what the sentence tells */
 
 /* Rounds of grouping, the surest first. */
-enum round { BY_CALLER, BY_LINE, BY_FAMILY, BY_COMPILER, ROUND_COUNT };
+enum round { BY_CALLER, BY_LINE, BY_ATTENTION, BY_FAMILY, BY_COMPILER, ROUND_COUNT };
 
-static const char *const round_names[ROUND_COUNT] = { "caller", "line", "family", "compiled" };
+static const char *const round_names[ROUND_COUNT] = { "caller", "line", "attention", "family", "compiled" };
 
 struct item {
     struct ap_text name, caller, line, family;
@@ -180,11 +181,30 @@ static bool is_compiled(struct ap_text name)
     return false;
 }
 
+static bool is_softmax(struct ap_text name)
+{
+    return ap_text_is(name, "aten::softmax") || ap_text_is(name, "aten::_softmax") ||
+           ap_text_is(name, "aten::_safe_softmax");
+}
+
+static bool is_attention(const struct item *item)
+{
+    return ap_text_is(item->family, "attention");
+}
+
+/* Fused, or what it is made of. */
+static bool is_of_attention(const struct item *item)
+{
+    return is_attention(item) || is_softmax(item->name) || ap_text_is(item->name, "aten::bmm") ||
+           ap_text_is(item->name, "aten::baddbmm") || ap_text_is(item->name, "aten::matmul");
+}
+
 static struct ap_text key_of(const struct item *item, enum round round)
 {
     switch (round) {
     case BY_CALLER: return item->caller.bytes ? item->caller : item->name;
     case BY_LINE: return without_line_number(item->line);
+    case BY_ATTENTION: return is_of_attention(item) ? AP_TEXT("attention") : AP_TEXT("");
     case BY_FAMILY: return ap_text_is(item->family, "other") ? AP_TEXT("") : item->family;
     case BY_COMPILER:
     case ROUND_COUNT: break;
@@ -202,6 +222,11 @@ static int by_line(const void *a, const void *b)
     return ap_text_compare(key_of(a, BY_LINE), key_of(b, BY_LINE));
 }
 
+static int by_attention(const void *a, const void *b)
+{
+    return ap_text_compare(key_of(a, BY_ATTENTION), key_of(b, BY_ATTENTION));
+}
+
 static int by_family(const void *a, const void *b)
 {
     return ap_text_compare(key_of(a, BY_FAMILY), key_of(b, BY_FAMILY));
@@ -212,7 +237,7 @@ struct group {
     size_t count;
     enum round round;
     double less_ns, more_ns, before_ns, after_ns;
-    bool has_new_or_gone, has_compiled;
+    bool has_new_or_gone, has_compiled, has_fused, has_softmax; /* the last two on one side only */
 };
 
 static bool counts(const struct ap_comparing *comparing, const struct item *item)
@@ -233,6 +258,8 @@ static struct group sum_group(const struct ap_comparing *comparing, struct item 
         group.after_ns += items[i].after_ns;
         group.has_new_or_gone |= items[i].is_new || items[i].is_gone;
         group.has_compiled |= is_compiled(items[i].name);
+        group.has_fused |= is_attention(&items[i]) && (items[i].is_new || items[i].is_gone);
+        group.has_softmax |= is_softmax(items[i].name) && (items[i].is_new || items[i].is_gone);
     }
     return group;
 }
@@ -242,7 +269,8 @@ static bool is_replacement(const struct ap_comparing *comparing, const struct gr
 {
     double least = AP_ROW_LEAST_RATIO * comparing->whole_ns;
     return group->has_new_or_gone && group->less_ns >= least && group->more_ns >= least && least > 0 &&
-           (group->round != BY_COMPILER || group->has_compiled);
+           (group->round != BY_COMPILER || group->has_compiled) &&
+           (group->round != BY_ATTENTION || (group->has_fused && group->has_softmax));
 }
 
 static int by_delta(const void *a, const void *b)
@@ -291,7 +319,8 @@ static void add_group(struct ap_comparing *comparing, struct ap_value *list, con
 
 static void group_by(struct ap_comparing *comparing, struct items *items, enum round round, struct ap_value *list)
 {
-    static int (*const orders[ROUND_COUNT])(const void *a, const void *b) = { by_caller, by_line, by_family, NULL };
+    static int (*const orders[ROUND_COUNT])(const void *a, const void *b) = { by_caller, by_line, by_attention, by_family,
+                                                                              NULL };
     if (orders[round])
         ap_sort(items->items, items->count, sizeof(items->items[0]), orders[round]);
     for (size_t i = 0, end; i < items->count; i = end) {

@@ -391,6 +391,23 @@ static void work_under_another_name_is_paired(void)
     ap_model_release(&models[1]);
 }
 
+/* Without lines or callers: a softmax on one side, attention on the other. Products alone are no attention. */
+static void fused_attention_is_paired_with_what_it_is_made_of(void)
+{
+    struct ap_model models[2];
+    const struct op_row plain[] = { { "aten::bmm", NULL, NULL, "matrix multiplication", 2 * MS },
+                                    { "aten::softmax", NULL, NULL, "softmax and loss", MS } };
+    const struct op_row fused[] = { { "aten::_flash_attention_forward", NULL, NULL, "attention", MS } };
+    const struct ap_value *row = ap_value_first(compare_operators(models, plain, 2, fused, 1));
+    says(row, "by", "attention", "both are attention");
+    is_int(ap_value_integer(ap_value_member(row, "before_us"), 0), 3 * MS, "products and softmax");
+    ap_model_release(&models[0]);
+    ap_model_release(&models[1]);
+    ok(!ap_value_first(compare_operators(models, plain, 1, fused, 1)), "products may be anything");
+    ap_model_release(&models[0]);
+    ap_model_release(&models[1]);
+}
+
 static void put_shape(struct ap_model *model, const char *types, int64_t device_ns)
 {
     struct ap_value *row = ap_add_object(model, put_list(model, "operators.by_shape"), NULL);
@@ -968,6 +985,7 @@ int main(void)
     runs_are_tested_where_there_are_several();
     the_middle_run_stands_for_all();
     work_under_another_name_is_paired();
+    fused_attention_is_paired_with_what_it_is_made_of();
     another_type_is_told();
     other_shapes_are_told();
     recordings_of_no_run_are_not_compared();

@@ -360,12 +360,16 @@ static void add_part_sentence(const struct ap_comparing *comparing, char *text, 
                    number_at(part, "delta_us", 0) > 0 ? "+" : "", format(part, "delta_us", delta));
 }
 
-/* The step may hide what kernels take: behind idle time, or because there are too few steps to tell. */
+/* The step may hide what kernels take: behind idle time, or because there are too few steps to tell. Without steps, that
+ * kernels take as long is all that can be told. */
 static void add_device_sentence(const struct ap_comparing *comparing, char *text, size_t bytes)
 {
-    char delta[AP_VALUE_TEXT_BYTES];
+    char delta[AP_VALUE_TEXT_BYTES], before[AP_VALUE_TEXT_BYTES];
     const struct ap_value *device = ap_value_member(comparing->comparison, "device");
     size_t used = strlen(text);
+    if (comparing->device_change == AP_CHANGE_none && !comparing->per_step && ap_value_first(device))
+        (void)snprintf(text + used, bytes - used, "; kernels take about as long: %s, %s before",
+                       format(device, "after_us", delta), format(device, "before_us", before));
     if (comparing->device_change == AP_CHANGE_none || largest_part(comparing) || comparing->behind)
         return;
     (void)format(device, "delta_us", delta);

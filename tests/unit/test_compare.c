@@ -610,6 +610,20 @@ static void the_length_of_a_recording_is_that_of_its_work(void)
     }
 }
 
+/* A recording without steps against itself. */
+static void kernels_that_take_as_long_are_told(void)
+{
+    struct ap_model before, after;
+    build_report(&before, 10 * MS, 5 * MS, 1);
+    build_report(&after, 10 * MS, 5 * MS, 1);
+    tree_place(&before, "steps")->type = AP_VALUE_NULL;
+    tree_place(&after, "steps")->type = AP_VALUE_NULL;
+    const struct ap_value *comparison = compare(&after, &before);
+    ok(sentence_has(comparison, "cannot be told; kernels take about as long: "), "where steps tell nothing");
+    ap_model_release(&before);
+    ap_model_release(&after);
+}
+
 static void the_sides_can_be_exchanged(void)
 {
     static const char *const lists[] = { "split.parts", "kernels.rows", "figures", "memory", "findings.rows" };
@@ -994,6 +1008,7 @@ int main(void)
     one_rank_of_many_is_not_compared_with_a_run_alone();
     steps_of_another_kind_are_not_compared();
     the_length_of_a_recording_is_that_of_its_work();
+    kernels_that_take_as_long_are_told();
     the_sides_can_be_exchanged();
     a_name_below_the_list_is_a_bound();
     empty_reports_compare();

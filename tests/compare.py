@@ -322,6 +322,12 @@ def check_series(tap, runs):
     code, report, markdown = runs.report("--series", *(f"{size}={trace}" for size, trace in zip(sizes, traces)))
     series = report["series"]
     tap.same([code, [point["batch"] for point in series["points"]]], [0, list(sizes)], "a point for each batch size")
+    (traces[0].parent / "lr=1").mkdir(exist_ok=True)
+    named = [trace.rename(trace.parent / "lr=1" / f"8={trace.name}") for trace in traces[:2]]
+    code, of_two, _ = runs.report("--series", *(f"{size}={trace}" for size, trace in zip(sizes, named)))
+    tap.same([code, [point["batch"] for point in of_two["series"]["points"]]], [0, list(sizes[:2])],
+             "names may hold what parts them from the size")
+    traces[:2] = named
     rates = [point["samples_per_s"] for point in series["points"]]
     tap.same(rates == sorted(rates), True, "throughput rises with the size")
     tap.same([series["memory"]["per_sample_bytes"] > 0, series["memory"]["largest_batch"] > 64], [True, True],

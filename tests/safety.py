@@ -396,9 +396,11 @@ def check_sandbox(tap, runs):
     snapshot = runs.write("s.json", snapshot_of_names(BAD_NAMES))
     (runs.folder / "folder").mkdir()
     runs.write("folder/rank0.json", {"traceEvents": OPS})
+    runs.write("lr=2.json", {"traceEvents": OPS})
     planted = Runs(linked or runs.path, runs.folder)
     ways = [["--cpu-trace", trace], [trace, snapshot], ["--cpu-trace", "-"],
-            ["--cpu-trace", trace, "--baseline", trace, "--json-out", "out.json"], ["folder"]]
+            ["--cpu-trace", trace, "--baseline", trace, "--json-out", "out.json"], ["folder"],
+            ["--series", f"8={trace}", "16=lr=2.json"]]
     for plant in ("open", "old open", "create", "socket", "execve", "code", "process"):
         for way in ways:
             environment = {**os.environ, "AP_PLANT": plant, **({} if linked else {"LD_PRELOAD": loaded})}

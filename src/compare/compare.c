@@ -9,8 +9,6 @@
 
 #include "poison.h"
 
-#define LEAST_TYPE_RATIO 0.2 /* of the step, both sides together: what the sentence tells of element types */
-
 double ap_relative_difference(double before, double after)
 {
     double larger = fabs(before) > fabs(after) ? fabs(before) : fabs(after);
@@ -84,6 +82,11 @@ static const struct {
 };
 enum { CONDITION_RANKS = 1 };
 
+static bool recordings_differ(const struct ap_comparing *comparing)
+{
+    return strcmp(ap_recording_kind(comparing->before), ap_recording_kind(comparing->after)) != 0;
+}
+
 static bool condition_differs(const struct ap_comparing *comparing, size_t i)
 {
     if (i == CONDITION_RANKS && ap_ranks_differ(comparing))
@@ -93,7 +96,7 @@ static bool condition_differs(const struct ap_comparing *comparing, size_t i)
 
 static void set_alike(struct ap_comparing *comparing)
 {
-    comparing->alike = true;
+    comparing->alike = !recordings_differ(comparing);
     for (size_t i = 0; i < AP_COUNT_OF(conditions); i++)
         comparing->alike = comparing->alike && !condition_differs(comparing, i);
 }
@@ -137,6 +140,9 @@ static void add_notes(struct ap_comparing *comparing)
     for (size_t i = 0; i < AP_COUNT_OF(differences); i++)
         if (!is_same(before_at(comparing, differences[i].path), after_at(comparing, differences[i].path)))
             ap_add_string(comparing->model, notes, NULL, differences[i].text);
+    if (recordings_differ(comparing))
+        ap_add_string(comparing->model, notes, NULL,
+                      "one recording is of no run: what it shows is not how the program runs");
     if (ap_stacks_differ(comparing))
         ap_add_string(comparing->model, notes, NULL,
                       "the snapshots have the stacks of very different shares of their memory: whose it is is not compared");
@@ -214,6 +220,11 @@ static void add_conditions(const struct ap_comparing *comparing, char *text, siz
     char before[AP_VALUE_TEXT_BYTES], after[AP_VALUE_TEXT_BYTES];
     const char *between = "";
     (void)snprintf(text, bytes, "Different ");
+    if (recordings_differ(comparing)) {
+        (void)snprintf(text, bytes, "Different recordings (%s now, %s before)", ap_recording_kind(comparing->after),
+                       ap_recording_kind(comparing->before));
+        between = ", ";
+    }
     for (size_t i = 0; i < AP_COUNT_OF(conditions); i++) {
         size_t used = strlen(text);
         if (!condition_differs(comparing, i))
@@ -349,12 +360,16 @@ static void add_part_sentence(const struct ap_comparing *comparing, char *text, 
                    number_at(part, "delta_us", 0) > 0 ? "+" : "", format(part, "delta_us", delta));
 }
 
-/* The step may hide what kernels take: behind idle time, or because there are too few steps to tell. */
+/* The step may hide what kernels take: behind idle time, or because there are too few steps to tell. Without steps, that
+ * kernels take as long is all that can be told. */
 static void add_device_sentence(const struct ap_comparing *comparing, char *text, size_t bytes)
 {
-    char delta[AP_VALUE_TEXT_BYTES];
+    char delta[AP_VALUE_TEXT_BYTES], before[AP_VALUE_TEXT_BYTES];
     const struct ap_value *device = ap_value_member(comparing->comparison, "device");
     size_t used = strlen(text);
+    if (comparing->device_change == AP_CHANGE_none && !comparing->per_step && ap_value_first(device))
+        (void)snprintf(text + used, bytes - used, "; kernels take about as long: %s, %s before",
+                       format(device, "after_us", delta), format(device, "before_us", before));
     if (comparing->device_change == AP_CHANGE_none || largest_part(comparing) || comparing->behind)
         return;
     (void)format(device, "delta_us", delta);
@@ -405,19 +420,6 @@ static void add_list(const struct ap_value *list, char *text, size_t bytes)
         (void)snprintf(text + used, bytes - used, " and %zu more", ap_value_count(list) - 2);
 }
 
-/* The operator of another element type that takes most, where that is much of the step. */
-static const struct ap_value *largest_type(const struct ap_comparing *comparing)
-{
-    const struct ap_value *largest = NULL, *row = ap_value_first(ap_value_at(comparing->comparison, "types"));
-    double most_ns = LEAST_TYPE_RATIO * comparing->whole_ns;
-    for (; row; row = row->next) {
-        double ns = number_at(row, "before_us", 0) + number_at(row, "after_us", 0);
-        largest = ns > most_ns ? row : largest;
-        most_ns = ns > most_ns ? ns : most_ns;
-    }
-    return largest;
-}
-
 /* The largest work that took another's place, and what is computed in another type. */
 static void add_replaced_sentence(const struct ap_comparing *comparing, char *text, size_t bytes)
 {
@@ -437,11 +439,15 @@ static void add_replaced_sentence(const struct ap_comparing *comparing, char *te
         used = strlen(text);
         (void)snprintf(text + used, bytes - used, " (%s)", format(largest, "before_us", before));
     }
-    const struct ap_value *type = largest_type(comparing);
+    const struct ap_value *type = ap_largest_typed(comparing, "types"), *shapes = ap_largest_typed(comparing, "shapes");
     used = strlen(text);
     if (type)
         (void)snprintf(text + used, bytes - used, "; %.60s computes in %.40s, in %.40s before", format(type, "name", name),
                        format(type, "after", after), format(type, "before", before));
+    used = strlen(text);
+    if (shapes)
+        (void)snprintf(text + used, bytes - used, "; %.60s works on other shapes (%.60s now, %.60s before)",
+                       format(shapes, "name", name), format(shapes, "after", after), format(shapes, "before", before));
     const struct ap_value *layout = ap_value_member(comparing->comparison, "layout");
     used = strlen(text);
     if (ap_value_first(layout))
@@ -509,7 +515,8 @@ static struct ap_text say_verdict(const struct ap_comparing *comparing, char *te
     } else {
         (void)snprintf(text, bytes, "There are no steady steps on both sides: whether the run is slower cannot be told");
     }
-    if (!memory && comparing->alike && !ap_lengths_differ(comparing)) {
+    if (!memory && comparing->alike && !ap_lengths_differ(comparing) &&
+        (ap_value_first(steps) || !ap_largest_typed(comparing, "shapes"))) {
         add_device_sentence(comparing, text, bytes);
         add_rows_sentence(comparing, text, bytes);
     }

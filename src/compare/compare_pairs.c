@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * compare_pairs.c - the same work under another name: what takes less and what takes more in its place belong together
  * where one operator called both (addmm, and mm with a copy), where one line of the program did (unfused and fused), where
- * they are of one family, or where compiled code or a graph took eager operators in. And other element types. */
+ * attention is fused on one side, where they are of one family, or where compiled code or a graph took eager operators in.
+ * And other element types and shapes. */
 #include <string.h>
 
 #include "comparing.h"
@@ -10,11 +11,12 @@
 #include "poison.h"
 
 #define NAMES_SHOWN 4
+#define LEAST_TYPE_RATIO 0.2 /* of what kernels take, else of the step, both sides together: what the sentence tells */
 
 /* Rounds of grouping, the surest first. */
-enum round { BY_CALLER, BY_LINE, BY_FAMILY, BY_COMPILER, ROUND_COUNT };
+enum round { BY_CALLER, BY_LINE, BY_ATTENTION, BY_FAMILY, BY_COMPILER, ROUND_COUNT };
 
-static const char *const round_names[ROUND_COUNT] = { "caller", "line", "family", "compiled" };
+static const char *const round_names[ROUND_COUNT] = { "caller", "line", "attention", "family", "compiled" };
 
 struct item {
     struct ap_text name, caller, line, family;
@@ -179,11 +181,30 @@ static bool is_compiled(struct ap_text name)
     return false;
 }
 
+static bool is_softmax(struct ap_text name)
+{
+    return ap_text_is(name, "aten::softmax") || ap_text_is(name, "aten::_softmax") ||
+           ap_text_is(name, "aten::_safe_softmax");
+}
+
+static bool is_attention(const struct item *item)
+{
+    return ap_text_is(item->family, "attention");
+}
+
+/* Fused, or what it is made of. */
+static bool is_of_attention(const struct item *item)
+{
+    return is_attention(item) || is_softmax(item->name) || ap_text_is(item->name, "aten::bmm") ||
+           ap_text_is(item->name, "aten::baddbmm") || ap_text_is(item->name, "aten::matmul");
+}
+
 static struct ap_text key_of(const struct item *item, enum round round)
 {
     switch (round) {
     case BY_CALLER: return item->caller.bytes ? item->caller : item->name;
     case BY_LINE: return without_line_number(item->line);
+    case BY_ATTENTION: return is_of_attention(item) ? AP_TEXT("attention") : AP_TEXT("");
     case BY_FAMILY: return ap_text_is(item->family, "other") ? AP_TEXT("") : item->family;
     case BY_COMPILER:
     case ROUND_COUNT: break;
@@ -201,6 +222,11 @@ static int by_line(const void *a, const void *b)
     return ap_text_compare(key_of(a, BY_LINE), key_of(b, BY_LINE));
 }
 
+static int by_attention(const void *a, const void *b)
+{
+    return ap_text_compare(key_of(a, BY_ATTENTION), key_of(b, BY_ATTENTION));
+}
+
 static int by_family(const void *a, const void *b)
 {
     return ap_text_compare(key_of(a, BY_FAMILY), key_of(b, BY_FAMILY));
@@ -211,7 +237,7 @@ struct group {
     size_t count;
     enum round round;
     double less_ns, more_ns, before_ns, after_ns;
-    bool has_new_or_gone, has_compiled;
+    bool has_new_or_gone, has_compiled, has_fused, has_softmax; /* the last two on one side only */
 };
 
 static bool counts(const struct ap_comparing *comparing, const struct item *item)
@@ -232,6 +258,8 @@ static struct group sum_group(const struct ap_comparing *comparing, struct item 
         group.after_ns += items[i].after_ns;
         group.has_new_or_gone |= items[i].is_new || items[i].is_gone;
         group.has_compiled |= is_compiled(items[i].name);
+        group.has_fused |= is_attention(&items[i]) && (items[i].is_new || items[i].is_gone);
+        group.has_softmax |= is_softmax(items[i].name) && (items[i].is_new || items[i].is_gone);
     }
     return group;
 }
@@ -241,7 +269,8 @@ static bool is_replacement(const struct ap_comparing *comparing, const struct gr
 {
     double least = AP_ROW_LEAST_RATIO * comparing->whole_ns;
     return group->has_new_or_gone && group->less_ns >= least && group->more_ns >= least && least > 0 &&
-           (group->round != BY_COMPILER || group->has_compiled);
+           (group->round != BY_COMPILER || group->has_compiled) &&
+           (group->round != BY_ATTENTION || (group->has_fused && group->has_softmax));
 }
 
 static int by_delta(const void *a, const void *b)
@@ -290,7 +319,8 @@ static void add_group(struct ap_comparing *comparing, struct ap_value *list, con
 
 static void group_by(struct ap_comparing *comparing, struct items *items, enum round round, struct ap_value *list)
 {
-    static int (*const orders[ROUND_COUNT])(const void *a, const void *b) = { by_caller, by_line, by_family, NULL };
+    static int (*const orders[ROUND_COUNT])(const void *a, const void *b) = { by_caller, by_line, by_attention, by_family,
+                                                                              NULL };
     if (orders[round])
         ap_sort(items->items, items->count, sizeof(items->items[0]), orders[round]);
     for (size_t i = 0, end; i < items->count; i = end) {
@@ -306,10 +336,10 @@ static void group_by(struct ap_comparing *comparing, struct items *items, enum r
     }
 }
 
-/* ---- element types ---- */
+/* ---- element types and shapes ---- */
 
 struct typed {
-    struct ap_text name, type;
+    struct ap_text name, type; /* or its shapes */
     double ns;
 };
 
@@ -329,6 +359,24 @@ static struct ap_text first_type(struct ap_text types)
     }
     return AP_TEXT("");
 }
+
+static struct ap_text type_of(const struct ap_value *row)
+{
+    return first_type(ap_text_member(row, "types"));
+}
+
+static struct ap_text dims_of(const struct ap_value *row)
+{
+    struct ap_text dims = ap_text_member(row, "dims");
+    return dims.bytes && memchr(dims.data, ',', dims.bytes) ? dims : AP_TEXT(""); /* "[]": no tensor */
+}
+
+/* What operators of a name are told apart by. */
+static const struct trait {
+    const char *list;
+    struct ap_text (*of)(const struct ap_value *row);
+    bool is_alone; /* it counts only where the other side has none like it: an operator works on many shapes */
+} traits[] = { { "types", type_of, false }, { "shapes", dims_of, true } };
 
 static int by_name_and_type(const void *a, const void *b)
 {
@@ -365,17 +413,16 @@ static size_t keep_largest(struct typed *typed, size_t count)
     return kept;
 }
 
-static enum ap_status open_types(struct ap_comparing *comparing, const struct items *items, const struct ap_value *root,
-                                 double parts, struct typed **ret_typed, size_t *ret_room, size_t *ret_count,
-                                 struct ap_error *reterr)
+static enum ap_status open_types(struct ap_comparing *comparing, const struct items *items, const struct trait *trait,
+                                 const struct ap_value *root, double parts, struct typed **ret_typed, size_t *ret_room,
+                                 size_t *ret_count, struct ap_error *reterr)
 {
     const struct ap_value *rows = ap_value_at(root, "operators.by_shape");
     size_t count = 0;
     *ret_room = ap_value_count(rows);
     AP_TRY(AP_ALLOC(comparing->gate, *ret_typed, *ret_room, reterr));
     for (const struct ap_value *row = ap_value_first(rows); row; row = row->next) {
-        struct typed typed = { ap_text_member(row, "name"), first_type(ap_text_member(row, "types")),
-                               size_of(items, row) / parts };
+        struct typed typed = { ap_text_member(row, "name"), trait->of(row), size_of(items, row) / parts };
         if (typed.type.bytes)
             (*ret_typed)[count++] = typed;
     }
@@ -383,11 +430,21 @@ static enum ap_status open_types(struct ap_comparing *comparing, const struct it
     return AP_OK;
 }
 
-static void add_type_change(struct ap_comparing *comparing, struct ap_value *list, const struct typed *before,
-                            const struct typed *after)
+static bool has_like(const struct ap_value *root, const struct trait *trait, const struct typed *typed)
+{
+    for (const struct ap_value *row = ap_value_first(ap_value_at(root, "operators.by_shape")); row; row = row->next)
+        if (ap_text_equal(trait->of(row), typed->type) && ap_text_equal(ap_text_member(row, "name"), typed->name))
+            return true;
+    return false;
+}
+
+static void add_type_change(struct ap_comparing *comparing, const struct trait *trait, struct ap_value *list,
+                            const struct typed *before, const struct typed *after)
 {
     struct ap_model *model = comparing->model;
     if (larger(before->ns, after->ns) < AP_ROW_LEAST_RATIO * comparing->whole_ns || ap_text_equal(before->type, after->type))
+        return;
+    if (trait->is_alone && (has_like(comparing->before, trait, after) || has_like(comparing->after, trait, before)))
         return;
     struct ap_value *row = ap_add_object(model, list, NULL);
     ap_add_text(model, row, "name", after->name);
@@ -397,25 +454,46 @@ static void add_type_change(struct ap_comparing *comparing, struct ap_value *lis
     ap_add_time(model, row, "after_us", (int64_t)after->ns);
 }
 
-static enum ap_status add_types(struct ap_comparing *comparing, const struct items *items, struct ap_error *reterr)
+static enum ap_status add_types(struct ap_comparing *comparing, const struct items *items, const struct trait *trait,
+                                struct ap_error *reterr)
 {
     struct typed *before = NULL, *after = NULL;
     size_t before_room = 0, after_room = 0, before_count, after_count;
-    struct ap_value *list = ap_add_list(comparing->model, comparing->comparison, "types");
-    enum ap_status status = open_types(comparing, items, comparing->before, comparing->before_parts, &before, &before_room,
-                                       &before_count, reterr);
-    AP_AND_THEN(status, open_types(comparing, items, comparing->after, comparing->after_parts, &after, &after_room,
+    struct ap_value *list = ap_add_list(comparing->model, comparing->comparison, trait->list);
+    enum ap_status status = open_types(comparing, items, trait, comparing->before, comparing->before_parts, &before,
+                                       &before_room, &before_count, reterr);
+    AP_AND_THEN(status, open_types(comparing, items, trait, comparing->after, comparing->after_parts, &after, &after_room,
                                    &after_count, reterr));
     for (size_t i = 0, j = 0; status == AP_OK && i < before_count && j < after_count;) {
         int order = ap_text_compare(before[i].name, after[j].name);
         if (order == 0)
-            add_type_change(comparing, list, &before[i], &after[j]);
+            add_type_change(comparing, trait, list, &before[i], &after[j]);
         i += order <= 0;
         j += order >= 0;
     }
     AP_FREE(comparing->gate, before, before_room);
     AP_FREE(comparing->gate, after, after_room);
     return status;
+}
+
+static double whole_of_both_ns(const struct ap_comparing *comparing)
+{
+    const struct ap_value *device = ap_value_member(comparing->comparison, "device");
+    double before_ns = (double)ap_integer_member(device, "before_us", 0),
+           after_ns = (double)ap_integer_member(device, "after_us", 0);
+    return before_ns > 0 && after_ns > 0 ? before_ns + after_ns : comparing->whole_ns;
+}
+
+const struct ap_value *ap_largest_typed(const struct ap_comparing *comparing, const char *list)
+{
+    const struct ap_value *largest = NULL, *row = ap_value_first(ap_value_member(comparing->comparison, list));
+    double most_ns = LEAST_TYPE_RATIO * whole_of_both_ns(comparing);
+    for (; row; row = row->next) {
+        double ns = (double)ap_integer_member(row, "before_us", 0) + (double)ap_integer_member(row, "after_us", 0);
+        largest = ns > most_ns ? row : largest;
+        most_ns = ns > most_ns ? ns : most_ns;
+    }
+    return largest;
 }
 
 /* Copies from one layout of a tensor to another, which a library makes of its own accord. */
@@ -443,7 +521,9 @@ enum ap_status ap_compare_pairs(struct ap_comparing *comparing, struct ap_error 
     struct ap_value *list = ap_add_list(comparing->model, comparing->comparison, "replaced");
     for (enum round round = 0; round < ROUND_COUNT; round++)
         group_by(comparing, &items, round, list);
-    enum ap_status status = add_types(comparing, &items, reterr);
+    enum ap_status status = AP_OK;
+    for (size_t i = 0; i < AP_COUNT_OF(traits); i++)
+        AP_AND_THEN(status, add_types(comparing, &items, &traits[i], reterr));
     add_layout(comparing);
     AP_FREE(comparing->gate, items.items, items.room);
     return status;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * compare_work.c - whether what two recordings hold can be set against each other: as much work in both, steps that are as
- * long as their work, ranks that are known. */
+ * long as their work, ranks that are known, and recordings of a run. */
 #include "comparing.h"
 
 #include "poison.h"
@@ -75,4 +75,15 @@ bool ap_ranks_differ(const struct ap_comparing *comparing)
 {
     return (is_of_ranks(comparing->before) && is_alone(comparing->after)) ||
            (is_alone(comparing->before) && is_of_ranks(comparing->after));
+}
+
+const char *ap_recording_kind(const struct ap_value *root)
+{
+    static const char *const kinds[][2] = { { "graph-capture-only", "a capture of graphs" },
+                                            { "cold-start-only", "a start" } };
+    for (const struct ap_value *row = ap_value_first(ap_value_member(root, "findings")); row; row = row->next)
+        for (size_t i = 0; i < AP_COUNT_OF(kinds); i++)
+            if (ap_text_is(ap_text_member(row, "rule_id"), kinds[i][0]))
+                return kinds[i][1];
+    return "a run";
 }

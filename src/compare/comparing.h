@@ -111,10 +111,15 @@ bool ap_lengths_differ(const struct ap_comparing *comparing);
 /** One side is of several ranks, and the other of none that can be seen. */
 bool ap_ranks_differ(const struct ap_comparing *comparing);
 
+/** What a recording is of, by the findings that say that it is of no run: "a run", "a start". */
+const char *ap_recording_kind(const struct ap_value *root);
+
 /** compare_steps.c: "steps" and "split" */
 AP_MUST_CHECK enum ap_status ap_compare_steps(struct ap_comparing *comparing, struct ap_error *reterr);
-/** compare_pairs.c: "replaced", "types", "layout" */
+/** compare_pairs.c: "replaced", "types", "shapes", "layout" */
 AP_MUST_CHECK enum ap_status ap_compare_pairs(struct ap_comparing *comparing, struct ap_error *reterr);
+/** The row of "types" or "shapes" that takes most, where that is much of what both sides take; NULL = none. */
+const struct ap_value *ap_largest_typed(const struct ap_comparing *comparing, const char *list);
 /** compare_largest.c: "largest" */
 void ap_compare_largest(struct ap_comparing *comparing);
 /** compare_rows.c: "device_operators", "host_operators", "kernels", "memory_owners" */

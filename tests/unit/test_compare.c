@@ -391,6 +391,23 @@ static void work_under_another_name_is_paired(void)
     ap_model_release(&models[1]);
 }
 
+/* Without lines or callers: a softmax on one side, attention on the other. Products alone are no attention. */
+static void fused_attention_is_paired_with_what_it_is_made_of(void)
+{
+    struct ap_model models[2];
+    const struct op_row plain[] = { { "aten::bmm", NULL, NULL, "matrix multiplication", 2 * MS },
+                                    { "aten::softmax", NULL, NULL, "softmax and loss", MS } };
+    const struct op_row fused[] = { { "aten::_flash_attention_forward", NULL, NULL, "attention", MS } };
+    const struct ap_value *row = ap_value_first(compare_operators(models, plain, 2, fused, 1));
+    says(row, "by", "attention", "both are attention");
+    is_int(ap_value_integer(ap_value_member(row, "before_us"), 0), 3 * MS, "products and softmax");
+    ap_model_release(&models[0]);
+    ap_model_release(&models[1]);
+    ok(!ap_value_first(compare_operators(models, plain, 1, fused, 1)), "products may be anything");
+    ap_model_release(&models[0]);
+    ap_model_release(&models[1]);
+}
+
 static void put_shape(struct ap_model *model, const char *types, int64_t device_ns)
 {
     struct ap_value *row = ap_add_object(model, put_list(model, "operators.by_shape"), NULL);
@@ -421,6 +438,54 @@ static bool sentence_has(const struct ap_value *comparison, const char *words)
     char text[1300];
     (void)snprintf(text, sizeof(text), "%.*s", (int)sentence.bytes, sentence.data);
     return strstr(text, words) != NULL;
+}
+
+/* Most of the time on the first ones. */
+static void put_dims(struct ap_model *model, const char *first, const char *second)
+{
+    struct ap_value *list = put_list(model, "operators.by_shape");
+    for (int i = 0; i < 2; i++) {
+        struct ap_value *row = ap_add_object(model, list, NULL);
+        ap_add_string(model, row, "name", "aten::mm");
+        ap_add_string(model, row, "dims", i ? second : first);
+        ap_add_time(model, row, "device_self_us", 12 * (i ? 1 : 3) * MS);
+    }
+    put_time(model, "operators.device_us", 60 * MS);
+}
+
+/* Of many shapes now one takes most, now another: that changes nothing. */
+static void other_shapes_are_told(void)
+{
+    for (int common = 0; common < 2; common++) {
+        struct ap_model before, after;
+        build_report(&before, 10 * MS, 5 * MS, 1);
+        build_report(&after, 10 * MS, 5 * MS, 1);
+        put_dims(&before, "[[1025, 64], [64, 1025]]", "[[32, 32], [32, 32]]");
+        put_dims(&after, "[[4096, 32], [32, 32]]", common ? "[[1025, 64], [64, 1025]]" : "[]");
+        const struct ap_value *comparison = compare(&after, &before);
+        is_u64(ap_value_count(ap_value_at(comparison, "shapes")), !common, "only where none is on both sides");
+        is_int(sentence_has(comparison, "; aten::mm works on other shapes ([[4096, 32], [32, 32]] now, [[1025, 64], "
+                                        "[64, 1025]] before)"),
+               !common, "in the lead too");
+        ap_model_release(&before);
+        ap_model_release(&after);
+    }
+}
+
+/* A capture of graphs, or a start, is no run: nothing is slower or faster than that. */
+static void recordings_of_no_run_are_not_compared(void)
+{
+    struct ap_model before, after;
+    build_report(&before, 20 * MS, 5 * MS, 1);
+    build_report(&after, 10 * MS, 5 * MS, 1);
+    struct ap_value *finding = ap_add_object(&before, put_list(&before, "findings"), NULL);
+    ap_add_string(&before, finding, "rule_id", "graph-capture-only");
+    const struct ap_value *comparison = compare(&after, &before);
+    says(comparison, "verdict.change", "not comparable", "they are of different things");
+    ok(sentence_has(comparison, "Different recordings (a run now, a capture of graphs before): not the same experiment"),
+       "which is said first");
+    ap_model_release(&before);
+    ap_model_release(&after);
 }
 
 /* The kernels take half as long again in the idle time of the same steps. */
@@ -543,6 +608,20 @@ static void the_length_of_a_recording_is_that_of_its_work(void)
         ap_model_release(&before);
         ap_model_release(&after);
     }
+}
+
+/* A recording without steps against itself. */
+static void kernels_that_take_as_long_are_told(void)
+{
+    struct ap_model before, after;
+    build_report(&before, 10 * MS, 5 * MS, 1);
+    build_report(&after, 10 * MS, 5 * MS, 1);
+    tree_place(&before, "steps")->type = AP_VALUE_NULL;
+    tree_place(&after, "steps")->type = AP_VALUE_NULL;
+    const struct ap_value *comparison = compare(&after, &before);
+    ok(sentence_has(comparison, "cannot be told; kernels take about as long: "), "where steps tell nothing");
+    ap_model_release(&before);
+    ap_model_release(&after);
 }
 
 static void the_sides_can_be_exchanged(void)
@@ -920,12 +999,16 @@ int main(void)
     runs_are_tested_where_there_are_several();
     the_middle_run_stands_for_all();
     work_under_another_name_is_paired();
+    fused_attention_is_paired_with_what_it_is_made_of();
     another_type_is_told();
+    other_shapes_are_told();
+    recordings_of_no_run_are_not_compared();
     hidden_kernels_are_no_gain();
     steps_of_a_host_that_is_ahead_tell_nothing();
     one_rank_of_many_is_not_compared_with_a_run_alone();
     steps_of_another_kind_are_not_compared();
     the_length_of_a_recording_is_that_of_its_work();
+    kernels_that_take_as_long_are_told();
     the_sides_can_be_exchanged();
     a_name_below_the_list_is_a_bound();
     empty_reports_compare();

@@ -53,6 +53,24 @@ static void views_that_take_milliseconds_tell_of_a_thread_that_stood_still(void)
     is_off(odd, 2, 0, 0, "two are too few");
 }
 
+/* Room for its rows, or a kernel that is loaded: the profiler says so itself. */
+static void what_the_profiler_does_is_no_standing_still(void)
+{
+    static const struct odd odd[] = { { 5, "aten::view" }, { 12, "aten::t" }, { 30, "aten::expand" } };
+    for (int own = 0; own < 2; own++) {
+        struct run run;
+        begin(&run);
+        add_rounds(&run, odd, AP_COUNT_OF(odd));
+        for (uint32_t i = 0, count = (uint32_t)run.trace->events.count; i < count && own; i++)
+            if (run.trace->events.dur_ns[i] >= STILL * TYPED_UNIT_NS)
+                (void)row(&run, "profiler", "Activity Buffer Request", AP_KIND_overhead | AP_ROW_X,
+                          run.trace->events.start_ns[i] / TYPED_UNIT_NS + 10, STILL - 20);
+        analyze(&run);
+        is_int(ap_value_integer(at(&run, "verdict.host.off_core.count"), -1), own ? 0 : 3, "none of those with such a row");
+        end(&run);
+    }
+}
+
 static void of_one_name_it_may_have_a_cause_of_its_own(void)
 {
     static const struct odd odd[] = {
@@ -92,6 +110,7 @@ static void what_all_equals_have_is_no_standing_still(void)
 int main(void)
 {
     views_that_take_milliseconds_tell_of_a_thread_that_stood_still();
+    what_the_profiler_does_is_no_standing_still();
     of_one_name_it_may_have_a_cause_of_its_own();
     what_may_work_or_wait_tells_nothing_by_itself();
     what_stands_out_elsewhere_is_the_same_as_far_as_it_is_as_likely();

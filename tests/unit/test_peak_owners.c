@@ -556,6 +556,38 @@ static void what_steps_construct_is_no_model(void)
     }
 }
 
+/* The history begins behind the backward pass, or stacks do not tell it: of the sets beside the state that steps replace,
+ * one is the weights, and the next the gradients that are added to. Only what is beyond those is a copy. */
+static void an_optimizer_has_gradients(void)
+{
+    for (int sets = 2; sets <= 3; sets++) {
+        struct bench bench;
+        begin(&bench);
+        uint32_t step = stack(&bench, "/u/optimizer.py|step;/u/train.py|main");
+        history(&bench);
+        give_back(&bench, alloc(&bench, 9000, step), 9000, step); /* the peak, before any state is replaced */
+        for (int i = 0; i < 16; i++) {
+            int64_t bytes = 1000 + i / 2;
+            uint64_t old = bench.address;
+            bench.address += 1 << 20;
+            uint64_t state = alloc(&bench, bytes, step);
+            give_back(&bench, old, bytes, step);
+            live(&bench, state, bytes, step);
+        }
+        for (int i = 0; i < sets * 8; i++) {
+            live(&bench, bench.address, 1000 + i % 8, 0);
+            bench.address += 1 << 20;
+        }
+        wait_for(&bench, 40);
+        segment(&bench, 0, -1);
+        pass(&bench, 20);
+        is_int(of_category(&bench, 0, "parameters"), 8028, "the weights");
+        is_int(of_category(&bench, 0, "gradients"), 8028, "the gradients");
+        is_int(of_category(&bench, 0, "copies of weights"), sets == 3 ? 8028 : 0, "what is beyond them");
+        end(&bench);
+    }
+}
+
 /* Only Python's frames were recorded: a backward of its own has some, autograd's threads have none. */
 static void functions_with_a_backward_hide_no_other(void)
 {
@@ -1969,6 +2001,7 @@ int main(void)
     a_constructor_makes_more_than_weights();
     a_checkpoint_beside_the_weights_is_a_copy();
     copies_are_told_by_their_sizes();
+    an_optimizer_has_gradients();
     weights_are_told_without_frames_of_python();
     functions_with_a_backward_hide_no_other();
     what_passes_do_not_see_is_temporary();

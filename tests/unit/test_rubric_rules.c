@@ -266,6 +266,7 @@ static void a_starved_gpu_is_not_called_communication_bound(void)
         { "gpu.kernel.count", 2700 },
         { "gpu.kernel.short_ratio", 0.4 },
         { "gpu.kernel.top_share_ratio", 0.28 },
+        { "verdict.host.judged_ratio", 0.03 },
         { "steps.count", 3 },
         { "cpu.signals.graph_launch.count", 0 },
     };

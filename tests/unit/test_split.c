@@ -700,6 +700,29 @@ static void each_bound_has_its_name(void)
     verdict_is(&run, "CPU-bound", 100);
 }
 
+/* No row has a correlation. An operator that begins behind the gap's start was not there to launch before. */
+static void who_launched_work_is_told_or_the_verdict_is_open(void)
+{
+    for (int told = 0; told < 2; told++) {
+        struct run run;
+        begin(&run);
+        gpu(&run, "sgemm", KERNEL, 0, 10, 0);
+        host(&run, "1", "aten::mm", OPERATOR, 50, 45);
+        if (ap_trace_add_op_detail(run.trace, (struct ap_op_detail){ .external_id = 7 }, NULL) != AP_OK)
+            abort();
+        gpu(&run, "sgemm", KERNEL, 90, 10, 0);
+        run.trace->work_details[run.trace->work_detail_count - 1].external_id = told ? 7 : 0;
+        verdict_is(&run, told ? "CPU-bound" : "unknown", 80);
+    }
+    struct run run;
+    begin(&run);
+    gpu(&run, "sgemm", KERNEL, 0, 10, 0);
+    gpu(&run, "sgemm", KERNEL, 90, 10, 0);
+    report(&run);
+    ok(is_null(&run, "verdict.host.own_us") && is_null(&run, "verdict.host.judged_ratio"), "nor is the host's share known");
+    end(&run);
+}
+
 static void cut_verdict_is(struct run *run, const char *bound, const char *confidence, const char *told)
 {
     run->trace->complete = false;
@@ -856,6 +879,7 @@ int main(void)
     a_start_that_is_over_bounds_no_run();
     long_python_between_launches_is_a_pause();
     operators_that_launch_nothing_compute_on_the_host();
+    who_launched_work_is_told_or_the_verdict_is_open();
     a_cut_trace_weakens_its_verdict();
     compute_leads_where_no_wait_is_large();
     symptoms_are_checks_with_names();

@@ -157,7 +157,7 @@ enum ap_status ap_host_states_init(struct ap_host_states *states, const struct a
     *states = (struct ap_host_states){ .gate = gate };
     if (!trace->events.count)
         return AP_OK;
-    enum ap_status status = ap_loading_init(&signs.loading, trace, gate, reterr);
+    enum ap_status status = ap_loading_init(&signs.loading, trace, AP_LOADING_NAMES, gate, reterr);
     AP_AND_THEN(status, class_names(&signs.classes, name_count, trace, gate, reterr));
     if (status == AP_OK)
         states->state = ap_mem_resize(gate, NULL, 0, trace->events.count);

@@ -89,19 +89,23 @@ static int64_t within(int64_t at_ns, const struct ap_gap *gap)
     return at_ns < gap->start_ns ? gap->start_ns : at_ns > gap->end_ns ? gap->end_ns : at_ns;
 }
 
-/* The host is late where it called after the gap had begun. Work without a call in a trace that has calls was launched
- * before the recording, so it was queued. */
+/* The host is late where it called after the gap had begun. Work of which only the operator is known was launched by that
+ * one's end. Work without either in a trace that has calls was launched before the recording, so it was queued. */
 static struct feeding feeding_of(const struct attribution *a, const struct ap_gap *gap)
 {
     struct feeding feeding = { a->input->main_track, AP_NO_ROW, gap->end_ns, gap->end_ns };
     if (gap->work == AP_NO_ROW)
         return feeding;
+    uint32_t op = a->input->links->rows[gap->work].op;
     feeding.launch = a->input->links->rows[gap->work].launch;
     if (feeding.launch != AP_NO_ROW) {
         feeding.track = a->trace->events.track[feeding.launch];
         feeding.host_end_ns = within(a->trace->events.start_ns[feeding.launch], gap);
         feeding.call_end_ns = within(ap_row_end_ns(a->trace, feeding.launch), gap);
-    } else if (a->input->links->linked_count) {
+    } else if (op != AP_NO_ROW && a->trace->events.start_ns[op] < gap->end_ns) {
+        feeding.track = a->trace->events.track[op];
+        feeding.host_end_ns = feeding.call_end_ns = within(ap_row_end_ns(a->trace, op), gap);
+    } else if (a->input->links->linked_count && ap_links_tell_launches(a->input->links)) {
         feeding.host_end_ns = feeding.call_end_ns = gap->start_ns;
     }
     return feeding;

@@ -29,13 +29,12 @@ static enum ap_status take_rows(struct ap_loading *loading, const struct ap_trac
     return AP_OK;
 }
 
-enum ap_status ap_loading_init(struct ap_loading *loading, const struct ap_trace *trace, struct ap_gate *gate,
-                               struct ap_error *reterr)
+enum ap_status ap_loading_init(struct ap_loading *loading, const struct ap_trace *trace, const char *names_of,
+                               struct ap_gate *gate, struct ap_error *reterr)
 {
-    static const char *const entries[] = { "*Lazy Function Loading*|*Module Loading*" };
     struct ap_name_patterns names;
     *loading = (struct ap_loading){ .gate = gate };
-    enum ap_status status = ap_name_patterns_init(&names, gate, entries, AP_COUNT_OF(entries), reterr);
+    enum ap_status status = ap_name_patterns_init(&names, gate, &names_of, 1, reterr);
     AP_AND_THEN(status, take_rows(loading, trace, &names, reterr));
     ap_name_patterns_release(&names);
     ap_sort(loading->spans, loading->count, sizeof(loading->spans[0]), by_start);
@@ -54,6 +53,12 @@ static size_t first_from(const struct ap_loading *loading, int64_t at_ns)
     size_t from = 0;
     AP_BISECT(from, loading->count, at, loading->spans[at].start_ns < at_ns);
     return from;
+}
+
+bool ap_loading_starts_within(const struct ap_loading *loading, int64_t start_ns, int64_t end_ns)
+{
+    size_t first = first_from(loading, start_ns);
+    return first < loading->count && loading->spans[first].start_ns < end_ns;
 }
 
 /* A call loads what it needs piece by piece: spans that start within it are its own. */

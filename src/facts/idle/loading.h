@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * loading.h - when kernels and modules were loaded, as the profiler's own rows tell: "Lazy Function Loading" and its like.
- * They stand on a track of their own, beside the calls that they make long. */
+ * loading.h - when kernels and modules were loaded, or the profiler made room for its rows, as rows of its own tell: "Lazy
+ * Function Loading" and its like. They stand on a track of their own, beside the calls that they make long. */
 #ifndef AP_LOADING_H
 #define AP_LOADING_H
 
@@ -14,10 +14,15 @@ struct ap_loading {
     size_t count, capacity;
 };
 
-/** Lists the rows that tell of loading, by start. @loading may be released after a failure too. */
-AP_MUST_CHECK enum ap_status ap_loading_init(struct ap_loading *loading, const struct ap_trace *trace, struct ap_gate *gate,
-                                             struct ap_error *reterr);
+#define AP_LOADING_NAMES "*Lazy Function Loading*|*Module Loading*"
+
+/** Lists the profiler's own rows of these names, by start. @loading may be released after a failure too. */
+AP_MUST_CHECK enum ap_status ap_loading_init(struct ap_loading *loading, const struct ap_trace *trace, const char *names_of,
+                                             struct ap_gate *gate, struct ap_error *reterr);
 void ap_loading_release(struct ap_loading *loading);
+
+/** Does one of them start then? */
+bool ap_loading_starts_within(const struct ap_loading *loading, int64_t start_ns, int64_t end_ns);
 
 /** Does loading take most of this row's time? */
 bool ap_loading_fills(const struct ap_loading *loading, const struct ap_trace *trace, uint32_t row);

@@ -3,7 +3,7 @@
  * in rows of one name, between the same edges. A piece that takes milliseconds where its equals take microseconds may have
  * waited for anything; but where it lies in an operator that only makes a view, dispatches, or launches, there is nothing to
  * wait for: neither memory, nor the interpreter's lock, nor its garbage collector, nor the device. Then the thread did not
- * run.
+ * run. Where the profiler says that it made room for rows then, or that a kernel was loaded, that is why.
  *
  * A system takes cores away without regard to what runs on them. So what stands out elsewhere is taken for the same, up to
  * what is as likely there as it was in such pieces; the rest has causes of its own. */
@@ -11,6 +11,7 @@
 
 #include <math.h>
 
+#include "loading.h"
 #include "name_pattern.h"
 #include "pair_map.h"
 #include "quantile.h"
@@ -77,6 +78,7 @@ struct search {
     const struct ap_host_tree *tree;
     const struct ap_host_states *states;
     struct ap_gate *gate;
+    struct ap_loading own;          /* rows of the profiler's own */
     uint8_t *roles;                 /* by name */
     int64_t least_ns;               /* shorter pieces are not asked for */
     struct ap_pair_map places, all; /* row and edge before; that and edge behind */
@@ -177,7 +179,8 @@ static enum ap_status note_long(struct search *s, const struct piece *piece, str
     enum piece_class class = class_of(s, piece);
     uint32_t name = name_of(s, piece->row), place;
     struct long_piece found = { { piece->start_ns, piece->end_ns, piece->track, piece->row, class == CLASS_SURE }, 0, name };
-    if (class == CLASS_NONE || s->all.count == KINDS_MOST)
+    if (class == CLASS_NONE || s->all.count == KINDS_MOST ||
+        ap_loading_starts_within(&s->own, piece->start_ns, piece->end_ns))
         return AP_OK;
     s->roles[name] |= HAS_LONG;
     AP_TRY(ap_pair_map_add(&s->places, name, edge_name(s, piece->before), &place, reterr));
@@ -342,7 +345,9 @@ enum ap_status ap_off_core_init(struct ap_off_core *off, const struct ap_trace *
     struct search s = { .trace = trace, .order = order, .tree = tree, .states = states, .gate = gate };
     *off = (struct ap_off_core){ .gate = gate };
     s.places.gate = s.all.gate = gate;
-    enum ap_status status = find(&s, off, reterr);
+    enum ap_status status = ap_loading_init(&s.own, trace, "*", gate, reterr);
+    AP_AND_THEN(status, find(&s, off, reterr));
+    ap_loading_release(&s.own);
     AP_FREE(gate, s.longs, s.capacity);
     ap_pair_map_release(&s.places);
     ap_pair_map_release(&s.all);

@@ -29,6 +29,13 @@ AP_MUST_CHECK enum ap_status ap_links_init(struct ap_links *links, const struct 
                                            struct ap_gate *gate, struct ap_error *reterr);
 void ap_links_release(struct ap_links *links);
 
+/** Do rows tell by which calls, or in which operators, work was launched? Of fewer than one in twenty they do not: then
+ * nobody knows whether an idle device waited for the host, or for what stood before in a queue. */
+static inline bool ap_links_tell_launches(const struct ap_links *links)
+{
+    return (links->linked_count + links->by_external_id_count) * 20 > links->count;
+}
+
 /** First start to last end of each device, summed. */
 int64_t ap_links_window_ns(const struct ap_links *links, const struct ap_trace *trace);
 

@@ -203,7 +203,8 @@ static void settle_sets(struct settling *settling)
     for (uint32_t i = 0; i < settling->device->count && !states; i++)
         states = is_state(&settling->device->list[i]);
     uint32_t wanted_states = settling->optimizer && !states ? STATES_OF_ADAM : 0;
-    bool wants_gradients = settling->backward && !gradients;
+    /* what has an optimizer has gradients, though the history, or its stacks, show no pass that makes them */
+    bool wants_gradients = (settling->backward || settling->optimizer || states) && !gradients;
     for (int64_t times = 1; times <= 2; times++)
         for (int set = 0; set < MOST_SETS; set++) {
             if (!wants_gradients && !wanted_states)

@@ -199,6 +199,7 @@ struct reading {
     int64_t off_core_ns;  /* of them, in which the host did not run */
     bool by_estimate;     /* what is no work of the host decides the bound */
     int64_t uneven_ns;    /* of the rest, what only some of the steps have that do the same */
+    bool untold;          /* what the device waited for: no row says what launched its work */
 };
 
 static const char *meaning_of(const struct ap_part_context *context, const struct reading *is)
@@ -285,7 +286,8 @@ static const char *confidence_of(const struct ap_part_context *context, const st
                                  int64_t bound_ns)
 {
     bool cut = !context->trace->complete;
-    bool unlinked = context->facts->split.has_gpu && !context->facts->links.linked_count;
+    const struct ap_links *links = &context->facts->links;
+    bool unlinked = context->facts->split.has_gpu && links->linked_count * 20 <= links->count;
     if (bound == BOUND_queue || bound == BOUND_unknown ||
         judged->cause_ns[AP_IDLE_queue_wait] > ap_share_of(judged->dur_ns, SEEN_RATIO) || lacks_device_work(context->trace))
         return "low";
@@ -331,7 +333,7 @@ static const char *why_unknown(const struct ap_part_context *context, const stru
 
 static void add_unknown_sentence(const char *why, struct ap_model *model, struct ap_value *to)
 {
-    char text[200];
+    char text[240];
     (void)snprintf(text, sizeof(text), "what bounds the run cannot be told: %s", why);
     ap_add_string(model, to, "sentence", text);
 }
@@ -372,15 +374,17 @@ static void add_host(struct ap_part_context *context, const struct reading *is, 
     int64_t short_ns = ap_value_integer(ap_value_at(&model->root, "gpu.short_kernels.total_dur_us"), 0);
     bool overflowed = false, is_known = knows_recording(&context->facts->split, &model->root);
     struct ap_value *host = ap_add_object(model, to, "host");
-    ap_add_time(model, host, "dur_us", host_ns);
-    ap_add_quotient(model, host, "judged_ratio", (double)host_ns, (double)known_ns(is->judged));
+    double known = is->untold ? 0 : (double)known_ns(is->judged);
+    ap_add_known_time(model, host, "dur_us", !is->untold, host_ns);
+    ap_add_quotient(model, host, "judged_ratio", (double)host_ns, known);
     ap_add_known_time(model, host, "recording_us", is_known, is->recording_ns);
     add_off_core(context, is, model, host);
     ap_add_time(model, host, "uneven_us", is->uneven_ns);
-    ap_add_time(model, host, "own_us", own_ns);
+    ap_add_known_time(model, host, "own_us", !is->untold, own_ns);
     ap_add_quotient(model, host, "own_ratio", (double)own_ns,
-                    (double)(known_ns(is->judged) - is->recording_ns - is->off_core_ns - is->uneven_ns));
-    ap_add_time(model, host, "with_short_kernels_us", ap_add_sat(own_ns, short_ns > 0 ? short_ns : 0, &overflowed));
+                    is->untold ? 0 : known - (double)(is->recording_ns + is->off_core_ns + is->uneven_ns));
+    ap_add_known_time(model, host, "with_short_kernels_us", !is->untold,
+                      ap_add_sat(own_ns, short_ns > 0 ? short_ns : 0, &overflowed));
     ap_note_overflow(context, overflowed);
 }
 
@@ -415,22 +419,57 @@ static enum bound bound_of(struct reading *is)
     return bound == BOUND_queue ? choose_seen(is->part_ns, known) : bound;
 }
 
-static void add_verdict(struct ap_part_context *context, struct ap_model *model, struct ap_value *root)
+static void move_part(int64_t *part_ns, enum bound from, enum bound to)
+{
+    part_ns[to] += part_ns[from];
+    part_ns[from] = 0;
+}
+
+/* Idle time before work of which no row tells what launched it is neither the host's nor that of a queue. What devices are
+ * seen to do stays. */
+static const char *choose_untold(struct reading *is)
+{
+    is->bound = bound_of(is);
+    move_part(is->part_ns, BOUND_queue, BOUND_unknown);
+    if (is->bound != BOUND_queue)
+        return NULL;
+    is->bound = BOUND_unknown;
+    return "devices are idle, and no row tells which call or operator launched their work: they may wait for the host, or "
+           "for "
+           "what stands before in a queue";
+}
+
+/* Where time goes, and how much of what is the host's is not its own. */
+static void read_parts(struct ap_part_context *context, const struct ap_value *root, struct reading *is)
 {
     const struct ap_split *split = &context->facts->split;
-    const struct ap_split_part *judged = ap_split_judged(split);
-    struct reading is = { .judged = judged };
-    sum_parts(judged, split->has_gpu, is.part_ns);
-    move_trains(root, is.part_ns);
-    int64_t host_ns = is.part_ns[BOUND_launch] + is.part_ns[BOUND_cpu];
+    const struct ap_split_part *judged = is->judged;
+    sum_parts(judged, split->has_gpu, is->part_ns);
+    move_trains(root, is->part_ns);
+    is->untold = split->has_gpu && !ap_links_tell_launches(&context->facts->links);
+    if (is->untold) {
+        move_part(is->part_ns, BOUND_cpu, BOUND_queue);
+        move_part(is->part_ns, BOUND_launch, BOUND_queue);
+    }
+    int64_t host_ns = is->part_ns[BOUND_launch] + is->part_ns[BOUND_cpu];
     if (knows_recording(split, root))
-        is.recording_ns = judged->recording_ns < host_ns ? judged->recording_ns : host_ns;
-    host_ns -= is.recording_ns;
-    is.off_core_ns = judged->off_core_ns < host_ns ? judged->off_core_ns : host_ns;
-    host_ns -= is.off_core_ns;
-    is.uneven_ns = judged->uneven_ns < host_ns ? judged->uneven_ns : host_ns;
+        is->recording_ns = judged->recording_ns < host_ns ? judged->recording_ns : host_ns;
+    host_ns -= is->recording_ns;
+    is->off_core_ns = judged->off_core_ns < host_ns ? judged->off_core_ns : host_ns;
+    host_ns -= is->off_core_ns;
+    is->uneven_ns = judged->uneven_ns < host_ns ? judged->uneven_ns : host_ns;
+}
+
+static void add_verdict(struct ap_part_context *context, struct ap_model *model, struct ap_value *root)
+{
+    const struct ap_split_part *judged = ap_split_judged(&context->facts->split);
+    struct reading is = { .judged = judged };
+    read_parts(context, root, &is);
     const char *why = known_ns(judged) ? why_unknown(context, root) : "no row of work in the file was waited for there";
-    is.bound = why ? BOUND_unknown : bound_of(&is);
+    if (!why && is.untold)
+        why = choose_untold(&is);
+    else
+        is.bound = why ? BOUND_unknown : bound_of(&is);
     double memory_ratio = memory_bound_ratio(context);
     is.memory_bound = is.bound == BOUND_gpu && memory_ratio > MEMORY_BOUND_RATIO;
     int64_t bound_ns = wait_ns(is.part_ns, is.bound);

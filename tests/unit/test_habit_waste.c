@@ -772,34 +772,6 @@ static void gpu_work_of_habits_is_told(void)
     end(&run);
 }
 
-/* A batch is cast and scaled on the host, then copied; what launches, and what is short, is none of it. */
-static void tensors_on_the_host_are_told_where_a_device_waits(void)
-{
-    struct run run;
-    begin(&run);
-    op(&run, "aten::empty", 0, 10, 0);
-    call(&run, "1", "cudaLaunchKernel", 20, 5, 1);
-    op(&run, "aten::to", 100, 900, 0);
-    op(&run, "aten::div", 1500, 600, 0);
-    op(&run, "aten::view", 2200, 10, 0);
-    op(&run, "aten::copy_", 2300, 800, 0);
-    call(&run, "1", "cudaLaunchKernel", 2400, 600, 2);
-    op(&run, "aten::sub", 4000, 700, 0);
-    op(&run, "aten::unflatten_dense_tensors", 5000, 900, 0); /* many views */
-    work_on(&run, "7", "gemm", KERNEL, 30, 20, 1);
-    work_on(&run, "7", "cast_kernel", KERNEL, 2500, 400, 2);
-    analyze(&run);
-    is_int(habit(&run, "host_tensor", "count"), 3, "long ones that ask nothing of the device");
-    is_int(habit(&run, "host_tensor", "total_us"), 900 + 1100 + 700, "with the way from the first to the second one");
-    is_int(habit(&run, "host_tensor", "device_us"), 2000, "up to the last work of the device");
-    end(&run);
-    begin(&run);
-    op(&run, "aten::to", 100, 900, 0);
-    analyze(&run);
-    is_int(habit(&run, "host_tensor", "count"), 0, "without a device the host computes all");
-    end(&run);
-}
-
 /* Adapters on a layer that is not frozen: the optimizer's list is so long that it has no sizes. On another thread than the
  * forward pass nothing but nodes runs. @adds: to the gradients of the adapters, too. */
 static void adapters(struct run *run, bool adds)
@@ -835,7 +807,6 @@ static void a_base_that_is_not_frozen_is_told(void)
 int main(void)
 {
     gpu_work_of_habits_is_told();
-    tensors_on_the_host_are_told_where_a_device_waits();
     nodes_that_run_again_are_told();
     what_habits_take_of_devices_is_told();
     checks_of_arguments_are_told();

@@ -168,8 +168,6 @@ AP_MUST_CHECK enum ap_status ap_habit_note_sizes(struct ap_habit_rows *rows, uin
 AP_MUST_CHECK enum ap_status ap_habit_find_dropped(struct ap_habit_rows *rows, struct ap_error *reterr);
 /** What gradients tell of it, where optimizers do not tell all. */
 AP_MUST_CHECK enum ap_status ap_habit_read_taken(struct ap_habit_rows *rows, struct ap_error *reterr);
-/** Operators that compute on the host in a run on a device. */
-void ap_habit_find_host_tensors(struct ap_habit_rows *rows, size_t track);
 /** Checks of arguments that the host waits for. */
 void ap_habit_find_argument_checks(struct ap_habit_rows *rows);
 /** Gradients of weights that no optimizer changes, and of inputs that nothing looks at. */

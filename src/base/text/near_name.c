@@ -21,7 +21,7 @@ enum { OF_PART = 1000, OF_LETTERS = 2000, NO_SCORE = 10000 };
 #endif
 
 /* Small letters, and one sign between words. A table: each of thousands of names is folded for one that is unknown. */
-#define FOLD(c) ((c) == '_' || (c) == ' ' ? '-' : (c) >= 'A' && (c) <= 'Z' ? (c) + 'a' - 'A' : (c))
+#define FOLD(c) (uint8_t)((c) == '_' || (c) == ' ' ? '-' : (c) >= 'A' && (c) <= 'Z' ? (c) + 'a' - 'A' : (c))
 #define FOLD_4(c) FOLD(c), FOLD((c) + 1), FOLD((c) + 2), FOLD((c) + 3)
 #define FOLD_16(c) FOLD_4(c), FOLD_4((c) + 4), FOLD_4((c) + 8), FOLD_4((c) + 12)
 #define FOLD_64(c) FOLD_16(c), FOLD_16((c) + 16), FOLD_16((c) + 32), FOLD_16((c) + 48)

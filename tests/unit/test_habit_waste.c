@@ -429,6 +429,7 @@ static void what_layers_prepare_again_is_told(void)
 {
     static const char *const narrower[] = { "[[50,64],[16,64]]", "[[50,16],[16,16]]", "[[50,16],[8,16]]" };
     static const char *const equal[] = { "[[50,16],[16,16]]", "[[50,16],[16,16]]", "[[50,16],[16,16]]" };
+    static const char *const packed[] = { "[[80,50],[50]]", "[[20,50],[50]]", "[[20,50],[50]]" };
     static const char edges[] = "[[4000],[4000]]";
     struct run run;
     layers_of_a_graph(&run, "aten::ne", edges, narrower);
@@ -440,6 +441,9 @@ static void what_layers_prepare_again_is_told(void)
     end(&run);
     layers_of_a_graph(&run, "aten::ne", "[[512],[512]]", narrower);
     is_int(habit(&run, "prepared_again", "count"), 0, "each frozen norm has statistics of its own");
+    end(&run);
+    layers_of_a_graph(&run, "aten::ne", edges, packed);
+    is_int(habit(&run, "prepared_again", "count"), 0, "what is made is the weight of each layer");
     end(&run);
     layers_of_a_graph(&run, "aten::bernoulli", edges, narrower);
     is_int(habit(&run, "prepared_again", "count"), 0, "what is drawn is something else each time");

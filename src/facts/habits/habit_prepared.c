@@ -48,6 +48,19 @@ static bool has_data(const struct ap_habit_rows *rows, size_t first, size_t end)
     return false;
 }
 
+/* Is it the layer's own weight that was made, of packed numbers say? Another layer's is another one. */
+static bool makes_weight(const struct ap_habit_rows *rows, size_t layer)
+{
+    static const char *const with_weight[] = { "aten::linear", "aten::conv", "aten::mm", "aten::addmm", "aten::matmul" };
+    struct ap_text name = ap_row_name(rows->trace, rows->items[layer].row);
+    struct ap_tensor_list list;
+    for (size_t i = 0; i < AP_COUNT_OF(with_weight); i++)
+        if (ap_text_starts_with(name, with_weight[i]))
+            return ap_habit_read_tensors(rows, layer, &list) && list.count > 1 &&
+                   ap_habit_has_tensor(rows, layer - 1, &list.tensors[1]);
+    return false;
+}
+
 /* Where the operators end that begin with @first and make no node; do they stand before one that does? */
 static size_t end_of_stretch(struct ap_habit_rows *rows, size_t first, bool *ret_is_one)
 {
@@ -119,7 +132,7 @@ void ap_habit_find_prepared(struct ap_habit_rows *rows)
             end_chain(rows, &chain);
         bool is_one;
         size_t end = end_of_stretch(rows, at, &is_one);
-        if (is_one && end - at >= LEAST_ITEMS && has_data(rows, at, end))
+        if (is_one && end - at >= LEAST_ITEMS && has_data(rows, at, end) && !makes_weight(rows, end))
             go_on(rows, &chain, (struct stretch){ at, end });
         at = end > at ? end : at; /* each operator is looked at once */
     }

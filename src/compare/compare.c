@@ -439,15 +439,12 @@ static void add_replaced_sentence(const struct ap_comparing *comparing, char *te
         used = strlen(text);
         (void)snprintf(text + used, bytes - used, " (%s)", format(largest, "before_us", before));
     }
-    const struct ap_value *type = ap_largest_typed(comparing, "types"), *shapes = ap_largest_typed(comparing, "shapes");
+    const struct ap_value *type = ap_largest_typed(comparing, "types");
     used = strlen(text);
     if (type)
         (void)snprintf(text + used, bytes - used, "; %.60s computes in %.40s, in %.40s before", format(type, "name", name),
                        format(type, "after", after), format(type, "before", before));
-    used = strlen(text);
-    if (shapes)
-        (void)snprintf(text + used, bytes - used, "; %.60s works on other shapes (%.60s now, %.60s before)",
-                       format(shapes, "name", name), format(shapes, "after", after), format(shapes, "before", before));
+    ap_add_shapes_sentence(comparing, text, bytes);
     const struct ap_value *layout = ap_value_member(comparing->comparison, "layout");
     used = strlen(text);
     if (ap_value_first(layout))

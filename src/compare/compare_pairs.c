@@ -3,6 +3,7 @@
  * where one operator called both (addmm, and mm with a copy), where one line of the program did (unfused and fused), where
  * attention is fused on one side, where they are of one family, or where compiled code or a graph took eager operators in.
  * And other element types and shapes. */
+#include <stdio.h>
 #include <string.h>
 
 #include "comparing.h"
@@ -494,6 +495,34 @@ const struct ap_value *ap_largest_typed(const struct ap_comparing *comparing, co
         most_ns = ns > most_ns ? ns : most_ns;
     }
     return largest;
+}
+
+#define SHOWN_BYTES 60
+static int shown_bytes(struct ap_text text, size_t from)
+{
+    return text.bytes - from < SHOWN_BYTES ? (int)(text.bytes - from) : SHOWN_BYTES;
+}
+
+/* Where the first tensor begins that is another one; in a list in which that is the first one, at the list. */
+static size_t first_difference(struct ap_text text, struct ap_text other)
+{
+    size_t from = 0;
+    for (size_t i = 0; i < text.bytes && i < other.bytes && text.data[i] == other.data[i]; i++)
+        from = text.data[i] == '[' ? i : from;
+    return from > 1 ? from : 0;
+}
+
+void ap_add_shapes_sentence(const struct ap_comparing *comparing, char *text, size_t bytes)
+{
+    const struct ap_value *shapes = ap_largest_typed(comparing, "shapes");
+    if (!shapes)
+        return;
+    struct ap_text name = ap_text_member(shapes, "name"), after = ap_text_member(shapes, "after"),
+                   before = ap_text_member(shapes, "before");
+    size_t used = strlen(text), from = first_difference(after, before);
+    (void)snprintf(text + used, bytes - used, "; %.*s works on other shapes (%s%.*s now, %s%.*s before)",
+                   shown_bytes(name, 0), name.data, from ? "... " : "", shown_bytes(after, from), after.data + from,
+                   from ? "... " : "", shown_bytes(before, from), before.data + from);
 }
 
 /* Copies from one layout of a tensor to another, which a library makes of its own accord. */

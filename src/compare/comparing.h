@@ -120,6 +120,8 @@ AP_MUST_CHECK enum ap_status ap_compare_steps(struct ap_comparing *comparing, st
 AP_MUST_CHECK enum ap_status ap_compare_pairs(struct ap_comparing *comparing, struct ap_error *reterr);
 /** The row of "types" or "shapes" that takes most, where that is much of what both sides take; NULL = none. */
 const struct ap_value *ap_largest_typed(const struct ap_comparing *comparing, const char *list);
+/** What operator works on other shapes, from where these differ on, behind the text. */
+void ap_add_shapes_sentence(const struct ap_comparing *comparing, char *text, size_t bytes);
 /** compare_largest.c: "largest" */
 void ap_compare_largest(struct ap_comparing *comparing);
 /** compare_rows.c: "device_operators", "host_operators", "kernels", "memory_owners" */

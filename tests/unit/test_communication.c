@@ -645,6 +645,11 @@ static void graphs_that_are_captured_again_are_told(void)
     is_int(count(&analyzed, "compile.captures_again"), 1, "one came behind replays");
     is_int(us(&analyzed, "compile.captures_again_idle_us"), 90, "the device stood still from replay to replay");
     end(&analyzed);
+    begin(&analyzed, CALL("cudaStreamBeginCapture", 1, 0, 2, "") CALL("cudaGraphLaunch", 1, 90, 5, "")
+                         CALL("cudaStreamBeginCapture", 1, 120, 2, "") CALL("cudaGraphLaunch", 1, 190, 5, "")
+                             CALL("cudaGraphLaunch", 1, 300, 5, "") KERNEL("gemm", 7, 310, 100, ""));
+    is_int(count(&analyzed, "compile.captures_again"), 0, "two pieces of a program that are replayed from then on");
+    end(&analyzed);
 }
 
 /* ------------------------------------------------------------------------------------------------------ accelerators */

@@ -472,6 +472,20 @@ static void other_shapes_are_told(void)
     }
 }
 
+static void shapes_are_told_from_where_they_differ(void)
+{
+    struct ap_model before, after;
+    build_report(&before, 10 * MS, 5 * MS, 1);
+    build_report(&after, 10 * MS, 5 * MS, 1);
+    put_dims(&before, "[[8, 16, 8192, 128], [8, 16, 8192, 128], [8, 16, 8192, 128], []]", "[]");
+    put_dims(&after, "[[8, 16, 8192, 128], [8, 16, 8192, 128], [8, 16, 8192, 128], [8192, 8192]]", "[]");
+    const struct ap_value *comparison = compare(&after, &before);
+    ok(sentence_has(comparison, "; aten::mm works on other shapes (... [8192, 8192]] now, ... []] before)"),
+       "the first tensors are the same");
+    ap_model_release(&before);
+    ap_model_release(&after);
+}
+
 /* A capture of graphs, or a start, is no run: nothing is slower or faster than that. */
 static void recordings_of_no_run_are_not_compared(void)
 {
@@ -1002,6 +1016,7 @@ int main(void)
     fused_attention_is_paired_with_what_it_is_made_of();
     another_type_is_told();
     other_shapes_are_told();
+    shapes_are_told_from_where_they_differ();
     recordings_of_no_run_are_not_compared();
     hidden_kernels_are_no_gain();
     steps_of_a_host_that_is_ahead_tell_nothing();

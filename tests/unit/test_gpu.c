@@ -373,6 +373,10 @@ static void blocks_of_a_warp_are_told(void)
     grid(&run, 300, 0.5f);
     kernel(&run, "7", "void at::native::vectorized_gather_kernel<16, long>", 300000, 20000);
     grid(&run, 300, 0.5f);
+    kernel(&run, "7", "void gemvNSP_kernel<float, float, float, float, 1, 32, 4, 1024>", 400000, 20000);
+    grid(&run, 300, 0.5f);
+    kernel(&run, "7", "void at_cuda_detail::cub::DeviceScanKernel<float>", 500000, 20000);
+    grid(&run, 300, 0.5f);
     analyze(&run);
     is_int(number(&run, "gpu.sm.tiny_block_us"), 20000, "many, one behind the other, that leave half of the device free");
     end(&run);

@@ -335,34 +335,38 @@ static void elements_that_nobody_uses_are_told(void)
     end(&run);
 }
 
-/* Probabilities of which the largest is looked for; with @used they are read once more behind it. */
-static void largest_of(struct run *run, const char *made_by, bool used)
+/* Probabilities of two batches of which the largest is looked for, and what comes behind both. */
+static void largest_of(struct run *run, const char *made_by, const char *behind, const char *dims)
 {
     begin(run);
-    op_with(run, made_by, 0, 50, 0, "[[200,100],[],[]]", "[\"float\",\"Scalar\",\"\"]");
-    op_with(run, "aten::argmax", 60, 20, 0, "[[200,100],[],[]]", "[\"float\",\"Scalar\",\"Scalar\"]");
-    op_with(run, "aten::eq", 90, 5, 0, "[[200],[200]]", "[\"long int\",\"long int\"]");
-    if (used)
-        op_with(run, "aten::gather", 100, 5, 0, "[[200,100],[],[200,1]]", "[\"float\",\"Scalar\",\"long int\"]");
+    for (int64_t at_us = 0; at_us < 200; at_us += 100) {
+        op_with(run, made_by, at_us, 50, 0, "[[200,100],[],[]]", "[\"float\",\"Scalar\",\"\"]");
+        op_with(run, "aten::argmax", at_us + 60, 20, 0, "[[200,100],[],[]]", "[\"float\",\"Scalar\",\"Scalar\"]");
+        op_with(run, "aten::eq", at_us + 90, 5, 0, "[[200],[200]]", "[\"long int\",\"long int\"]");
+    }
+    op_with(run, behind, 200, 5, 0, dims, "[\"float\",\"Scalar\",\"long int\"]");
     analyze(run);
 }
 
 static void probabilities_of_which_the_order_is_asked_are_told(void)
 {
     struct run run;
-    largest_of(&run, "aten::softmax", false);
-    is_int(habit(&run, "order_only", "saves_us"), 50, "the largest score has the largest probability");
+    largest_of(&run, "aten::softmax", "aten::sum", "[[200]]");
+    is_int(habit(&run, "order_only", "saves_us"), 100, "the largest score has the largest probability");
     end(&run);
-    largest_of(&run, "aten::softmax", true);
-    is_int(habit(&run, "order_only", "count"), 0, "the probability itself is read");
+    largest_of(&run, "aten::softmax", "aten::gather", "[[200,100],[],[200,1]]");
+    is_int(habit(&run, "order_only", "count"), 1, "the probability itself is read");
     end(&run);
-    largest_of(&run, "aten::sin", false);
+    largest_of(&run, "aten::softmax", "aten::cat", "[[[200,100],[200,100]],[]]");
+    is_int(habit(&run, "order_only", "count"), 0, "the probabilities are kept, and put together at the end");
+    end(&run);
+    largest_of(&run, "aten::sin", "aten::sum", "[[200]]");
     is_int(habit(&run, "order_only", "count"), 0, "of another function the place is another one");
     end(&run);
 }
 
-/* Draws by a hundred thousand weights; with @changed these are written between draws. */
-static void draws(struct run *run, bool changed, bool replaced, const char *drawn)
+/* Draws by a hundred thousand weights; with @changed_by an operator on tensors of @dims between draws. */
+static void draws(struct run *run, const char *changed_by, const char *dims, bool replaced, const char *drawn)
 {
     begin(run);
     for (int64_t at_us = 0; at_us < 300; at_us += 100) {
@@ -370,8 +374,8 @@ static void draws(struct run *run, bool changed, bool replaced, const char *draw
         for (int i = 0; i < (replaced ? 3 : 30); i++)
             op(run, "aten::empty", at_us + 1 + i, 1, 0);
         op_with(run, "aten::view", at_us + 60, 1, 0, drawn, "[\"long int\",\"ScalarList\"]");
-        if (changed)
-            op_with(run, "aten::index_put_", at_us + 70, 5, 0, "[[100000],[],[64]]", "[\"float\",\"\",\"float\"]");
+        if (changed_by)
+            op_with(run, changed_by, at_us + 70, 5, 0, dims, "[\"float\",\"\",\"float\"]");
     }
     analyze(run);
 }
@@ -379,30 +383,36 @@ static void draws(struct run *run, bool changed, bool replaced, const char *draw
 static void draws_by_the_same_weights_are_told(void)
 {
     struct run run;
-    draws(&run, false, true, "[[64],[]]");
+    draws(&run, NULL, NULL, true, "[[64],[]]");
     is_int(habit(&run, "table_draw", "count"), 3, "nothing changes the weights");
     is_int(habit(&run, "table_draw", "saves_us"), 3 * 45, "but for the way to the place of each draw");
     end(&run);
-    draws(&run, true, true, "[[64],[]]");
+    draws(&run, "aten::index_put_", "[[100000],[],[64]]", true, "[[64],[]]");
     is_int(habit(&run, "table_draw", "count"), 1, "they are written between the others");
     end(&run);
-    draws(&run, false, false, "[[64],[]]");
+    draws(&run, "aten::softmax", "[[1,100000],[],[]]", true, "[[64],[]]");
+    is_int(habit(&run, "table_draw", "count"), 1, "they are a row of what a model says of the next token");
+    end(&run);
+    draws(&run, "aten::embedding", "[[100000,64],[8]]", true, "[[64],[]]");
+    is_int(habit(&run, "table_draw", "count"), 3, "a table with a row for each is something else");
+    end(&run);
+    draws(&run, NULL, NULL, false, "[[64],[]]");
     is_int(habit(&run, "table_draw", "count"), 0, "without replacement nothing is summed up");
     end(&run);
-    draws(&run, false, true, "[[20000],[]]");
+    draws(&run, NULL, NULL, true, "[[20000],[]]");
     is_int(habit(&run, "table_draw", "count"), 0, "of many draws these take the time");
     end(&run);
 }
 
 /* Three layers of the sizes @widths, before each of which edges are prepared by @made_by and three others. */
-static void layers_of_a_graph(struct run *run, const char *made_by, const char *const widths[3])
+static void layers_of_a_graph(struct run *run, const char *made_by, const char *edges, const char *const widths[3])
 {
     begin(run);
     for (uint32_t layer = 0; layer < 3; layer++) {
         int64_t at_us = 200 * layer;
         uint32_t number = 10 + 2 * layer;
-        op_with(run, made_by, at_us, 20, number, "[[4000],[4000]]", "[\"float\",\"float\"]");
-        op_with(run, "aten::nonzero", at_us + 20, 20, number, "[[4000]]", "[\"bool\"]");
+        op_with(run, made_by, at_us, 20, number, edges, "[\"float\",\"float\"]");
+        op_with(run, "aten::nonzero", at_us + 20, 20, number, edges, "[\"bool\"]");
         op_with(run, "aten::cat", at_us + 40, 20, number, "[[[2,400],[2,50]],[]]", "[\"TensorList\",\"Scalar\"]");
         op_with(run, "aten::scatter_add_", at_us + 60, 20, number, "[[50],[],[450]]", "[\"float\",\"Scalar\",\"float\"]");
         op_with(run, "aten::linear", at_us + 80, 50, number, widths[layer], "[\"float\",\"float\"]");
@@ -419,21 +429,30 @@ static void what_layers_prepare_again_is_told(void)
 {
     static const char *const narrower[] = { "[[50,64],[16,64]]", "[[50,16],[16,16]]", "[[50,16],[8,16]]" };
     static const char *const equal[] = { "[[50,16],[16,16]]", "[[50,16],[16,16]]", "[[50,16],[16,16]]" };
+    static const char *const packed[] = { "[[80,50],[50]]", "[[20,50],[50]]", "[[20,50],[50]]" };
+    static const char edges[] = "[[4000],[4000]]";
     struct run run;
-    layers_of_a_graph(&run, "aten::ne", narrower);
+    layers_of_a_graph(&run, "aten::ne", edges, narrower);
     is_int(habit(&run, "prepared_again", "count"), 3, "before each of three layers");
     is_int(habit(&run, "prepared_again", "total_us"), 3 * 80 + 2 * 60, "with the way to it");
     end(&run);
-    layers_of_a_graph(&run, "aten::ne", equal);
+    layers_of_a_graph(&run, "aten::ne", edges, equal);
     is_int(habit(&run, "prepared_again", "count"), 0, "a loop over pieces of the data looks the same");
     end(&run);
-    layers_of_a_graph(&run, "aten::bernoulli", narrower);
+    layers_of_a_graph(&run, "aten::ne", "[[512],[512]]", narrower);
+    is_int(habit(&run, "prepared_again", "count"), 0, "each frozen norm has statistics of its own");
+    end(&run);
+    layers_of_a_graph(&run, "aten::ne", edges, packed);
+    is_int(habit(&run, "prepared_again", "count"), 0, "what is made is the weight of each layer");
+    end(&run);
+    layers_of_a_graph(&run, "aten::bernoulli", edges, narrower);
     is_int(habit(&run, "prepared_again", "count"), 0, "what is drawn is something else each time");
     end(&run);
 }
 
-/* Images that a loader makes floats and then smaller, each as a batch of one; with @later they are made smaller first. */
-static void images_loaded(struct run *run, bool later)
+/* Images that a loader makes floats and then smaller, each as a batch of one, and puts together; with @later they are made
+ * smaller first. */
+static void images_loaded(struct run *run, bool later, const char *batch)
 {
     begin(run);
     row(run, "1", "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", ANNOTATION, 0, 1000);
@@ -448,20 +467,26 @@ static void images_loaded(struct run *run, bool later)
             op_with(run, "aten::upsample_bilinear2d", at_us + 100, 50, 0, "[[1,3,80,100],[]]", type);
         op_with(run, "aten::reshape", at_us + 160, 2, 0, "[[1,3,8,10],[]]", type);
     }
+    op_with(run, "aten::stack", 410, 20, 0, "[[[3,8,10],[3,8,10]],[]]", "[\"TensorList\",\"Scalar\"]");
+    op_with(run, "aten::stack", 430, 20, 0, batch, "[\"TensorList\",\"Scalar\"]");
     analyze(run);
 }
 
 static void images_that_a_loader_works_on_are_told(void)
 {
+    static const char labels[] = "[[[],[]],[]]";
     struct run run;
-    images_loaded(&run, false);
+    images_loaded(&run, false, labels);
     is_int(habit(&run, "unused_elements", "count"), 2, "two images of which a hundredth is kept");
     is_int(habit(&run, "unused_elements", "total_us"), 2 * (40 + 20 + 10 + 50),
            "with the resize, of 8 bits the quicker one");
     is_int(habit(&run, "resample", "count"), 2, "and resizes are there");
     end(&run);
-    images_loaded(&run, true);
+    images_loaded(&run, true, labels);
     is_int(habit(&run, "unused_elements", "count"), 0, "made smaller first");
+    end(&run);
+    images_loaded(&run, false, "[[[3,80,100],[3,80,100]],[]]");
+    is_int(habit(&run, "unused_elements", "count"), 0, "the large ones are learned, the small ones what a model is given");
     end(&run);
 }
 

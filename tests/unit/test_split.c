@@ -585,6 +585,9 @@ static void operators_that_launch_nothing_compute_on_the_host(void)
     host(&run, "1", "aten::mm", OPERATOR, 1010, 990); /* is slow at launching */
     call(&run, "1", "cudaLaunchKernel", 1990, 0, 6);
     gpu(&run, "sgemm", KERNEL, 1990, 20, 6);
+    host(&run, "1", "_c10d_functional::wait_tensor", OPERATOR, 2010, 990); /* waits for another rank */
+    call(&run, "1", "cudaLaunchKernel", 3000, 0, 7);
+    gpu(&run, "sgemm", KERNEL, 3000, 20, 7);
     report(&run);
     is_int(ap_value_integer(at(&run, "idle.operator_pauses.count"), -1), 1, "one gap is due to an operator on the host");
     is_int(time_at(&run, "idle.operator_pauses.dur_us"), 970, "as long as it takes");

@@ -36,6 +36,17 @@ static enum ap_status look_at_argmax(struct ap_habit_rows *rows, size_t at, stru
     return ap_habit_add_stretch(rows, AP_HABIT_order_only, at - 1, at - 1, 0, reterr);
 }
 
+/* Weights of which these may be all, or a row: what a model says of the next token is made for a batch. */
+static bool has_weights(const struct ap_habit_rows *rows, size_t at, const struct ap_tensor_dims *weights)
+{
+    struct ap_tensor_list list;
+    bool reads = ap_habit_read_tensors(rows, at, &list);
+    for (int i = 0; reads && i < list.count; i++)
+        if (list.tensors[i].dims[list.tensors[i].count - 1] == weights->dims[0])
+            return true;
+    return false;
+}
+
 /* Nothing between two draws has to do with as many elements as there are weights, so they did not change. */
 static enum ap_status look_at_draw(struct ap_habit_rows *rows, size_t at, size_t *looks, struct ap_error *reterr)
 {
@@ -49,7 +60,7 @@ static enum ap_status look_at_draw(struct ap_habit_rows *rows, size_t at, size_t
         rows->items[at].inner > MOST_INNER)
         return AP_OK;
     for (size_t back = at; back-- > 0 && !ap_habit_is_same(rows, at, back); (*looks)--)
-        if (!*looks || ap_habit_has_tensor(rows, back, weights))
+        if (!*looks || has_weights(rows, back, weights))
             return AP_OK;
     return ap_habit_add_stretch(rows, AP_HABIT_table_draw, at, at, DRAW_KEEPS, reterr);
 }
@@ -57,6 +68,7 @@ static enum ap_status look_at_draw(struct ap_habit_rows *rows, size_t at, size_t
 enum ap_status ap_habit_find_choices(struct ap_habit_rows *rows, struct ap_error *reterr)
 {
     size_t looks = LOOKS_EACH * rows->item_count;
+    ap_habit_begin_search(rows);
     for (size_t at = 0; at < rows->item_count; at++) {
         uint64_t words = ap_item_words(rows, &rows->items[at]);
         if (AP_HAS(words, CHOSEN))

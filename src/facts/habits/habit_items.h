@@ -74,6 +74,7 @@ struct ap_habit_rows {
     bool has_backward_graph, uses_backward_graph; /* backward passes make nodes; some of those run */
     struct ap_habit_item *items;                  /* of the thread */
     size_t item_count, item_capacity;
+    size_t next_join, looks_left; /* of a search for what uses a result */
     struct ap_habit_loop *loops;
     size_t loop_count, loop_capacity;
     struct ap_habit_constants constants[AP_HABIT_CONSTANTS_MAX];
@@ -190,8 +191,11 @@ AP_MUST_CHECK enum ap_status ap_habit_add_stretch(struct ap_habit_rows *rows, en
 bool ap_habit_read_tensors(const struct ap_habit_rows *rows, size_t at, struct ap_tensor_list *ret_list);
 /** Is one of its tensors of these sizes? */
 bool ap_habit_has_tensor(const struct ap_habit_rows *rows, size_t at, const struct ap_tensor_dims *tensor);
-/** Is one of these sizes read behind @at, before the same begins again with @first? */
-bool ap_habit_is_used_behind(const struct ap_habit_rows *rows, size_t first, size_t at, const struct ap_tensor_dims *all);
+/** Before a search over the items of a thread that asks the next one. */
+void ap_habit_begin_search(struct ap_habit_rows *rows);
+/** Is one of these sizes read behind @at, before the same begins again with @first, or put together with others later? Where
+ *  too much was looked at for other items, it may be. */
+bool ap_habit_is_used_behind(struct ap_habit_rows *rows, size_t first, size_t at, const struct ap_tensor_dims *all);
 /** Is @other an item, a call of the program's, and of the same step? */
 bool ap_habit_is_of_step(const struct ap_habit_rows *rows, size_t at, size_t other);
 /** The same operator with the same sizes, once more. */

@@ -5,9 +5,10 @@
 
 #include "poison.h"
 
-#define LEAST_ITEMS 4  /* fewer are an index, or a view of one */
-#define LEAST_TRACED 2 /* times in one pass */
-#define MOST_TRACED 64 /* of more of them in one pass, those behind are left out */
+#define LEAST_ITEMS 4       /* fewer are an index, or a view of one */
+#define LEAST_ELEMENTS 2049 /* fewer may be statistics of channels, which each frozen norm has of its own */
+#define LEAST_TRACED 2      /* times in one pass */
+#define MOST_TRACED 64      /* of more of them in one pass, those behind are left out */
 
 /* Operators right before one that makes a node, none of which makes one: data alone goes into them. */
 struct stretch {
@@ -33,6 +34,31 @@ static bool may_differ(struct ap_habit_rows *rows, size_t at)
         if (ap_text_starts_with(name, random[i]))
             return true;
     return AP_HAS(ap_item_words(rows, &rows->items[at]), CHOICE) && !ap_text_is(name, "aten::cat");
+}
+
+static bool has_data(const struct ap_habit_rows *rows, size_t first, size_t end)
+{
+    struct ap_tensor_list list;
+    for (size_t at = first; at < end; at++) {
+        bool reads = ap_habit_read_tensors(rows, at, &list);
+        for (int i = 0; reads && i < list.count; i++)
+            if (ap_tensor_elements(&list.tensors[i], 0, list.tensors[i].count) >= LEAST_ELEMENTS)
+                return true;
+    }
+    return false;
+}
+
+/* Is it the layer's own weight that was made, of packed numbers say? Another layer's is another one. */
+static bool makes_weight(const struct ap_habit_rows *rows, size_t layer)
+{
+    static const char *const with_weight[] = { "aten::linear", "aten::conv", "aten::mm", "aten::addmm", "aten::matmul" };
+    struct ap_text name = ap_row_name(rows->trace, rows->items[layer].row);
+    struct ap_tensor_list list;
+    for (size_t i = 0; i < AP_COUNT_OF(with_weight); i++)
+        if (ap_text_starts_with(name, with_weight[i]))
+            return ap_habit_read_tensors(rows, layer, &list) && list.count > 1 &&
+                   ap_habit_has_tensor(rows, layer - 1, &list.tensors[1]);
+    return false;
 }
 
 /* Where the operators end that begin with @first and make no node; do they stand before one that does? */
@@ -106,7 +132,7 @@ void ap_habit_find_prepared(struct ap_habit_rows *rows)
             end_chain(rows, &chain);
         bool is_one;
         size_t end = end_of_stretch(rows, at, &is_one);
-        if (is_one && end - at >= LEAST_ITEMS)
+        if (is_one && end - at >= LEAST_ITEMS && has_data(rows, at, end) && !makes_weight(rows, end))
             go_on(rows, &chain, (struct stretch){ at, end });
         at = end > at ? end : at; /* each operator is looked at once */
     }

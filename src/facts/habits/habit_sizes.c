@@ -13,6 +13,7 @@
 #define SORT_ITEMS 48           /* operators behind a sort that may use what it made */
 #define PAIRS_KEEP 0.03       /* of it, which a product of matrices takes at least, measured with small layers on the CPU */
 #define LEAST_CACHE (1 << 20) /* elements: to put fewer in order costs little */
+#define MOST_BETWEEN_TWO 4    /* operators from keys to values */
 #define LEAST_POSITIONS 2
 #define LEAST_REQUESTS 16 /* calls of one layer */
 #define NAMED_ITEMS 16    /* of the first request: operators that are named */
@@ -247,6 +248,18 @@ static enum ap_status look_at_positions(struct ap_habit_rows *rows, size_t at, s
     return AP_OK;
 }
 
+/* Keys come with values of the same sizes; images that are put in another order stand alone. */
+static bool is_one_of_two(const struct ap_habit_rows *rows, size_t at)
+{
+    for (size_t next = at + 1; next <= at + MOST_BETWEEN_TWO; next++)
+        if (ap_habit_is_of_step(rows, at, next) && ap_habit_is_same(rows, at, next))
+            return true;
+    for (size_t back = at; back-- > 0 && at - back <= MOST_BETWEEN_TWO;)
+        if (ap_habit_is_of_step(rows, at, back) && ap_habit_is_same(rows, at, back))
+            return true;
+    return false;
+}
+
 /* A cache of keys or values is put in another order: as many rows are chosen of a large tensor as it has. */
 static void look_at_order(struct ap_habit_rows *rows, size_t at)
 {
@@ -256,7 +269,7 @@ static void look_at_order(struct ap_habit_rows *rows, size_t at)
         return;
     const struct ap_tensor_dims *cache = &list.tensors[0], *index = &list.tensors[1];
     if (cache->count != 4 || index->count != 1 || cache->dims[0] != index->dims[0] ||
-        ap_tensor_elements(cache, 0, cache->count) < LEAST_CACHE)
+        ap_tensor_elements(cache, 0, cache->count) < LEAST_CACHE || !is_one_of_two(rows, at))
         return;
     int64_t dur_ns = ap_item_end_ns(rows, &rows->items[at]) - ap_item_start_ns(rows, &rows->items[at]);
     struct ap_habit *habit = ap_habit_add(rows->habits, AP_HABIT_cache_order, rows->items[at].row, dur_ns, dur_ns);

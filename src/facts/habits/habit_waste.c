@@ -11,7 +11,8 @@
 #define LEAST_LEFT_OUT 4           /* so many times more are computed than are used */
 #define MOST_BEFORE 12             /* operators that made what is used */
 #define MOST_BEFORE_TAKEN 24       /* likewise what is taken: with the numbers that transforms make between them */
-#define MOST_BEHIND 48             /* operators behind it that may use the rest */
+#define LOOKS_BEHIND_EACH 16       /* operators behind it that may use the rest, for each operator of the thread */
+#define MOST_JOINS 8               /* operators that put results together, one behind the other */
 #define USER_ITEMS 8               /* operators until what was repeated is used */
 #define MOST_PACKED 8              /* small integers in one number */
 #define LEAST_TABLE_ROWS 1024      /* that are searched */
@@ -73,15 +74,46 @@ static bool is_by_element(struct ap_habit_rows *rows, size_t at, const struct ap
     return (takes_channels ? AP_HAS(words, BY_ELEMENT) : AP_HAS(words, AFFINE)) && is_same_image(from, all);
 }
 
-bool ap_habit_is_used_behind(const struct ap_habit_rows *rows, size_t first, size_t at, const struct ap_tensor_dims *all)
+/* Results that are put together: batches of a loader, all that was said about a data set. */
+static bool is_join(const struct ap_habit_rows *rows, size_t at)
 {
-    for (size_t next = at + 1; next < at + MOST_BEHIND && ap_habit_is_of_step(rows, at, next); next++) {
-        if (ap_habit_is_same(rows, first, next) || ap_habit_is_same(rows, at, next))
-            return false;
-        if (ap_habit_has_tensor(rows, next, all))
-            return true;
+    struct ap_text name = ap_row_name(rows->trace, rows->items[at].row);
+    return ap_text_is(name, "aten::stack") || ap_text_is(name, "aten::cat");
+}
+
+/* Each item is asked for its name once, as long as @at grows. */
+static bool is_joined_behind(struct ap_habit_rows *rows, size_t at, const struct ap_tensor_dims *all)
+{
+    struct ap_tensor_list list;
+    size_t next = rows->next_join > at ? rows->next_join : at + 1;
+    while (next < rows->item_count && !is_join(rows, next))
+        next++;
+    rows->next_join = next;
+    for (size_t end = next + MOST_JOINS; next < end && next < rows->item_count; next++) {
+        bool reads = is_join(rows, next) && ap_habit_read_tensors(rows, next, &list);
+        for (int i = 0; reads && i < list.count; i++)
+            if (is_same_image(&list.tensors[i], all))
+                return true;
     }
     return false;
+}
+
+void ap_habit_begin_search(struct ap_habit_rows *rows)
+{
+    rows->next_join = 0;
+    rows->looks_left = LOOKS_BEHIND_EACH * rows->item_count + MOST_OF_STEP;
+}
+
+bool ap_habit_is_used_behind(struct ap_habit_rows *rows, size_t first, size_t at, const struct ap_tensor_dims *all)
+{
+    for (size_t next = at + 1; ap_habit_is_of_step(rows, at, next); next++) {
+        if (ap_habit_is_same(rows, first, next) || ap_habit_is_same(rows, at, next))
+            break;
+        if (!rows->looks_left || ap_habit_has_tensor(rows, next, all))
+            return true;
+        rows->looks_left--;
+    }
+    return is_joined_behind(rows, at, all);
 }
 
 static enum ap_status look_at_taken(struct ap_habit_rows *rows, size_t at, struct ap_error *reterr)
@@ -484,6 +516,7 @@ static enum ap_status look_at_images(struct ap_habit_rows *rows, size_t at, stru
 
 enum ap_status ap_habit_find_waste_of_loading(struct ap_habit_rows *rows, struct ap_error *reterr)
 {
+    ap_habit_begin_search(rows);
     for (size_t at = 0; at < rows->item_count; at++)
         AP_TRY(look_at_images(rows, at, reterr));
     return AP_OK;
@@ -492,6 +525,7 @@ enum ap_status ap_habit_find_waste_of_loading(struct ap_habit_rows *rows, struct
 enum ap_status ap_habit_find_waste(struct ap_habit_rows *rows, struct ap_error *reterr)
 {
     size_t looks = LOOKS_EACH * rows->item_count + MOST_OF_STEP;
+    ap_habit_begin_search(rows);
     for (size_t at = 0, behind = 0; at < rows->item_count; at++) {
         uint64_t words = ap_item_words(rows, &rows->items[at]);
         if (!ap_habit_is_call(rows, &rows->items[at]))

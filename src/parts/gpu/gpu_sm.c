@@ -37,11 +37,24 @@ static bool scans_columns(const struct ap_gpu_work *work, uint32_t row)
     return strcmp(ap_kernel_subfamily_name(subfamily), "scan of columns") == 0;
 }
 
-/* Of kernels that somebody can change: PyTorch gathers short rows in such blocks, too. */
-static bool has_tiny_blocks(const struct ap_trace *trace, uint32_t row, double blocks, double occupancy)
+/* Of kernels that somebody can change: PyTorch gathers short rows in such blocks, and cuBLAS multiplies by vectors so. */
+static bool is_of_library(const struct ap_gpu_work *work, uint32_t row)
 {
-    return blocks >= MANY_BLOCKS && (double)trace->events.dur_ns[row] < blocks * QUICK_NS && occupancy > 0 &&
-           occupancy < TINY_FILL && !ap_text_contains_folded(ap_row_name(trace, row), "at::native");
+    static const char *const words[] = { "at::native", "cub::", "cudnn", "cublas", "cufft", "cusparse", "thrust::" };
+    const struct ap_trace *trace = work->context->trace;
+    const struct ap_kernel_families *families = &work->context->facts->families;
+    struct ap_text name = ap_row_name(trace, row);
+    unsigned family = ap_kernel_family_of(ap_kernel_subfamily_of(families, trace->events.name[row]));
+    bool is_one = family == AP_KERNEL_FAMILY_gemm || family == AP_KERNEL_FAMILY_convolution;
+    for (size_t i = 0; i < AP_COUNT_OF(words) && !is_one; i++)
+        is_one = ap_text_contains_folded(name, words[i]);
+    return is_one;
+}
+
+static bool has_tiny_blocks(const struct ap_gpu_work *work, uint32_t row, double blocks, double occupancy)
+{
+    return blocks >= MANY_BLOCKS && (double)work->context->trace->events.dur_ns[row] < blocks * QUICK_NS && occupancy > 0 &&
+           occupancy < TINY_FILL && !is_of_library(work, row);
 }
 
 static void take_grid(struct ap_gpu_work *work, struct sm_sums *sums, uint32_t row, int64_t dur_ns)
@@ -62,7 +75,7 @@ static void take_grid(struct ap_gpu_work *work, struct sm_sums *sums, uint32_t r
     sums->computing_known_ns = ap_gpu_add_ns(work, sums->computing_known_ns, dur_ns);
     if (blocks < 1)
         sums->small_grid_ns = ap_gpu_add_ns(work, sums->small_grid_ns, dur_ns);
-    if (has_tiny_blocks(trace, row, blocks, occupancy))
+    if (has_tiny_blocks(work, row, blocks, occupancy))
         sums->tiny_block_ns = ap_gpu_add_ns(work, sums->tiny_block_ns, dur_ns);
     if (blocks < NARROW && scans_columns(work, row))
         sums->narrow_scan_ns = ap_gpu_add_ns(work, sums->narrow_scan_ns, dur_ns);

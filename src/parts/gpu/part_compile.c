@@ -191,6 +191,35 @@ static void add_figures(const struct ap_part_context *context, const struct ap_c
 
 /* ---- graphs that are captured again and again ---- */
 
+static bool begins_capture(const struct ap_part_context *context, uint32_t row)
+{
+    return ap_text_contains_folded(ap_row_name(context->trace, row), "streambegincapture");
+}
+
+static bool replays_graph(const struct ap_part_context *context, uint32_t row)
+{
+    return ap_call_kind_of(&context->facts->calls, context->trace, row) == AP_CALL_graph_launch;
+}
+
+/* One piece of a program or one size after the other is captured and replayed, and from then on there are but replays. */
+static bool is_start_of_graphs(const struct ap_part_context *context, size_t track)
+{
+    const struct ap_row_order *order = &context->facts->order;
+    uint64_t before = 0, behind = 0; /* the last capture */
+    for (size_t i = order->track_start[track]; i < order->track_start[track + 1]; i++) {
+        uint32_t row = order->rows[i];
+        if (!ap_row_is_of(context->trace, row, 1u << AP_KIND_runtime))
+            continue;
+        if (replays_graph(context, row)) {
+            behind++;
+        } else if (begins_capture(context, row)) {
+            before += behind;
+            behind = 0;
+        }
+    }
+    return behind > before;
+}
+
 /* Captures behind replays, which are kept for no later call, each from the replay before it to the first one behind it. The
  * time of one that begins the recording is added too, where others follow. */
 static int64_t find_captures_again(const struct ap_part_context *context, size_t track, struct ap_stretches *again)
@@ -205,14 +234,14 @@ static int64_t find_captures_again(const struct ap_part_context *context, size_t
             continue;
         if (replayed_ns == AP_START_UNKNOWN)
             replayed_ns = trace->events.start_ns[row];
-        if (ap_call_kind_of(&context->facts->calls, trace, row) == AP_CALL_graph_launch) {
+        if (replays_graph(context, row)) {
             if (from_ns != AP_START_UNKNOWN)
                 ap_stretches_add(again, context->gate, from_ns, trace->events.start_ns[row]);
             count += from_ns != AP_START_UNKNOWN && has_replayed;
             from_ns = AP_START_UNKNOWN;
             has_replayed = true;
             replayed_ns = ap_row_end_ns(trace, row);
-        } else if (ap_text_contains_folded(ap_row_name(trace, row), "streambegincapture")) {
+        } else if (begins_capture(context, row)) {
             from_ns = replayed_ns;
         }
     }
@@ -225,7 +254,7 @@ static enum ap_status add_captures_again(const struct ap_part_context *context, 
     struct ap_stretches again = { .list = NULL }, idle = { .list = NULL };
     int64_t count = 0;
     for (size_t track = 0; compiled->capture_count && track < context->facts->order.track_count; track++)
-        count += find_captures_again(context, track, &again);
+        count += is_start_of_graphs(context, track) ? 0 : find_captures_again(context, track, &again);
     for (int cause = 0; count && cause < AP_IDLE_CAUSE_COUNT_; cause++)
         if (cause != AP_IDLE_not_recorded)
             ap_stretches_add_all(&idle, context->gate, &context->facts->split.of_cause[cause]);

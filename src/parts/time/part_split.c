@@ -183,7 +183,8 @@ static bool is_in_compiled(const struct ap_part_context *context, const struct a
     return false;
 }
 
-/* Does the operator that the host was in longest launch nothing? Then it computes on the host; else it launches slowly. */
+/* Does the operator that the host was in longest launch nothing? Then it computes on the host, or, of torch.distributed,
+ * waits for other ranks; else it launches slowly. */
 #define LOOKED_AT_MAX 10000
 #define COMPUTES_NS 100000 /* views and the like take microseconds, however many there are */
 static bool computes_on_host(const struct ap_part_context *context, const struct ap_gap_detail *gap)
@@ -191,7 +192,8 @@ static bool computes_on_host(const struct ap_part_context *context, const struct
     const struct ap_trace *trace = context->trace;
     const struct ap_row_order *order = &context->facts->order;
     uint32_t row = gap->host_row[AP_IDLE_host_operator];
-    if (row == AP_NO_ROW || trace->events.dur_ns[row] < COMPUTES_NS)
+    if (row == AP_NO_ROW || trace->events.dur_ns[row] < COMPUTES_NS ||
+        ap_text_contains_folded(ap_row_name(trace, row), "c10d"))
         return false;
     uint32_t track = trace->events.track[row];
     int64_t start_ns = trace->events.start_ns[row], end_ns = ap_row_end_ns(trace, row);

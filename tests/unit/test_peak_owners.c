@@ -270,6 +270,35 @@ static void passes(struct bench *bench, const char *activation, const char *resu
     pass(bench, 20);
 }
 
+/* The line that called a model of an installed package is told beside the package's own; a trainer out of a package calls it
+ * at no line of the user's. */
+static void who_called_a_model_that_leaks(void)
+{
+    static const char models[] = "/e/site-packages/vision/net.py|forward;";
+    static const struct {
+        const char *model, *calling, *caller;
+    } cases[] = {
+        { models, "/u/run.py|validate;/u/run.py|main", "/u/run.py:7 validate" },
+        { models, "/e/site-packages/trainers/trainer.py|validate;/u/run.py|main", NULL },
+        { "/u/net.py|forward;", "/u/run.py|validate;/u/run.py|main", NULL },
+    };
+    for (size_t i = 0; i < AP_COUNT_OF(cases); i++) {
+        char kept[200];
+        struct bench bench;
+        (void)snprintf(kept, sizeof(kept), "%s%s", cases[i].model, cases[i].calling);
+        begin(&bench);
+        passes(&bench, kept, "/u/run.py|loss;/u/run.py|main", "/u/run.py|read;/u/run.py|main");
+        const struct ap_value *stacks = ap_value_member(at(&bench, "memory.leaks"), "stacks"), *row = ap_value_first(stacks);
+        ok(ap_value_member(row, "caller") != NULL, "a leak");
+        if (cases[i].caller)
+            ok(is_named(row, "caller", cases[i].caller), "the user's line");
+        else
+            ok(!ap_value_text(ap_value_member(row, "caller")).bytes,
+               "no line of the user's called it, or the line beside tells");
+        end(&bench);
+    }
+}
+
 /* No annotation tells what a period is, and hardly anything is freed: only the frames tell a loop from one long pass. */
 static void passes_that_keep_their_graphs_leak(void)
 {
@@ -1992,6 +2021,7 @@ int main(void)
     owners_are_told();
     gradients_held_while_forward_runs_are_told();
     passes_that_keep_their_graphs_leak();
+    who_called_a_model_that_leaks();
     a_cache_that_is_made_anew_is_no_leak();
     nodes_of_a_pass_are_no_steps();
     old_gradients_need_not_be_held();

@@ -88,6 +88,11 @@ bool ap_frame_is_library(struct ap_text filename)
            !contains_any(filename, package_parts, AP_COUNT_OF(package_parts));
 }
 
+bool ap_frame_is_package(struct ap_text filename)
+{
+    return contains_any(filename, package_parts, AP_COUNT_OF(package_parts));
+}
+
 uint32_t ap_stack_user_frame(const struct ap_snapshot *snapshot, uint32_t stack)
 {
     uint32_t count;

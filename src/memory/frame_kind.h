@@ -11,6 +11,9 @@ bool ap_frame_is_library(struct ap_text filename);
 /** A shared object or the interpreter: where symbols were looked up there, a line is an address and no line. */
 bool ap_frame_is_object(struct ap_text filename);
 
+/** Of an installed package, be it torch or one that the user chose. */
+bool ap_frame_is_package(struct ap_text filename);
+
 /** Index (within the stack, 0 = innermost) of the innermost frame that is not a library's; UINT32_MAX where all are. */
 uint32_t ap_stack_user_frame(const struct ap_snapshot *snapshot, uint32_t stack);
 /** Index of the node of a backward pass that asked, in the stack of a thread of autograd's, where no line of the user's

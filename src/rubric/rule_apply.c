@@ -169,6 +169,14 @@ static enum ap_status hide_symptoms(struct ap_judge *judge)
     return AP_OK;
 }
 
+/* Bytes weigh no more than a limit of their severity, so that many weigh the same. Of these, what is held for a good reason
+ * stands behind what is saved. */
+static double saved_share(const struct ap_fired *fired)
+{
+    const char *path = fired->rule->rank_by_count ? ap_figure_text(fired->rule->rank_by[0]->path) : "";
+    return strstr(path, "saved_bytes") ? fired->share : 0;
+}
+
 static int by_rank(const void *left, const void *right)
 {
     const struct ap_fired *a = left, *b = right;
@@ -177,6 +185,7 @@ static int by_rank(const void *left, const void *right)
         return a_info ? 1 : -1;
     AP_BY_LARGER(a->weight, b->weight);
     AP_BY_LARGER(a->severity, b->severity);
+    AP_BY_LARGER(saved_share(a), saved_share(b));
     return ap_text_compare(a->rule->id, b->rule->id);
 }
 

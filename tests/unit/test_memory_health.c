@@ -110,6 +110,48 @@ static void what_is_free_in_private_pools_is_not_stranded(void)
     }
 }
 
+/* Small segments and large ones of one pool are rows of their own. */
+static void the_largest_private_pool_is_told(void)
+{
+    static const struct {
+        int64_t pool, bytes;
+        uint32_t type;
+    } segments[] = { { 0, 50 * MiB, AP_TYPE_LARGE },
+                     { 1, 40 * MiB, AP_TYPE_LARGE },
+                     { 1, 2 * MiB, AP_TYPE_SMALL },
+                     { 2, 32 * MiB, AP_TYPE_LARGE } };
+    struct bench bench;
+    begin_with(&bench, AP_SNAPSHOT_HAS_SEGMENTS);
+    for (size_t i = 0; i < AP_COUNT_OF(segments); i++) {
+        block(&bench, segments[i].bytes, AP_BLOCK_ALLOCATED);
+        segment(&bench, (uint64_t)(i + 1) << 32, segments[i].bytes, false);
+        bench.snapshot->segments[i].pool[1] = segments[i].pool;
+        bench.snapshot->segments[i].type.id = segments[i].type;
+    }
+    pass(&bench, 0);
+    is_int(whole(&bench, "memory.private_pool_count"), 2, "two private pools");
+    is_int(whole(&bench, "memory.largest_private_pool_bytes"), 42 * MiB, "both rows of one");
+    finish(&bench);
+}
+
+static void what_the_largest_blocks_hold(void)
+{
+    for (int used = 0; used < 2; used++) {
+        struct bench bench;
+        begin_with(&bench, AP_SNAPSHOT_HAS_SEGMENTS);
+        for (int i = 0; i < 20; i++)
+            block(&bench, (i * 7 % 20 + 1) * MiB, used && i != 17 ? AP_BLOCK_ALLOCATED : AP_BLOCK_INACTIVE);
+        segment(&bench, 1000, 210 * MiB, false);
+        pass(&bench, 0);
+        const struct ap_value *value = at(&bench, "memory.largest_blocks_bytes");
+        if (used) /* 1 to 20 MiB, of which 20 is free and 1, 2 and 3 are not among the largest */
+            is_int(ap_value_integer(value, 0), (210 - 20 - 6) * MiB, "sixteen");
+        else
+            is_int(ap_value_integer(value, -1), -1, "none is in use");
+        finish(&bench);
+    }
+}
+
 static void whole_pages_are_not_stranded(void)
 {
     struct bench bench;
@@ -180,6 +222,8 @@ int main(void)
     settings_that_conflict();
     good_settings();
     what_is_free_in_private_pools_is_not_stranded();
+    the_largest_private_pool_is_told();
+    what_the_largest_blocks_hold();
     whole_pages_are_not_stranded();
     refused_allocations();
     return done();

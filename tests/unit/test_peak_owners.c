@@ -270,6 +270,35 @@ static void passes(struct bench *bench, const char *activation, const char *resu
     pass(bench, 20);
 }
 
+/* The line that called a model of an installed package is told beside the package's own; a trainer out of a package calls it
+ * at no line of the user's. */
+static void who_called_a_model_that_leaks(void)
+{
+    static const char models[] = "/e/site-packages/vision/net.py|forward;";
+    static const struct {
+        const char *model, *calling, *caller;
+    } cases[] = {
+        { models, "/u/run.py|validate;/u/run.py|main", "/u/run.py:7 validate" },
+        { models, "/e/site-packages/trainers/trainer.py|validate;/u/run.py|main", NULL },
+        { "/u/net.py|forward;", "/u/run.py|validate;/u/run.py|main", NULL },
+    };
+    for (size_t i = 0; i < AP_COUNT_OF(cases); i++) {
+        char kept[200];
+        struct bench bench;
+        (void)snprintf(kept, sizeof(kept), "%s%s", cases[i].model, cases[i].calling);
+        begin(&bench);
+        passes(&bench, kept, "/u/run.py|loss;/u/run.py|main", "/u/run.py|read;/u/run.py|main");
+        const struct ap_value *stacks = ap_value_member(at(&bench, "memory.leaks"), "stacks"), *row = ap_value_first(stacks);
+        ok(ap_value_member(row, "caller") != NULL, "a leak");
+        if (cases[i].caller)
+            ok(is_named(row, "caller", cases[i].caller), "the user's line");
+        else
+            ok(!ap_value_text(ap_value_member(row, "caller")).bytes,
+               "no line of the user's called it, or the line beside tells");
+        end(&bench);
+    }
+}
+
 /* No annotation tells what a period is, and hardly anything is freed: only the frames tell a loop from one long pass. */
 static void passes_that_keep_their_graphs_leak(void)
 {
@@ -499,6 +528,30 @@ static void copies_are_told_by_their_sizes(void)
 
 static const char forward_frames[] = "/t/torch/nn/functional.py|linear;/u/train.py|main";
 static const char backward_frames[] = "engine.cpp|torch::autograd::Engine::evaluate_function()";
+
+/* One line of the user's makes two tensors of the size of each weight, and keeps both: the states of an optimizer. */
+static void states_that_stay_are_no_copies(void)
+{
+    enum { MIB = 1 << 20 };
+    for (int states = 1; states <= 2; states++) {
+        struct bench bench;
+        begin(&bench);
+        uint32_t built = stack(&bench, MODULE_PY "|convert;/u/train.py|main");
+        uint32_t kept = stack(&bench, "/u/train.py|moments;/u/train.py|main"), forward = stack(&bench, forward_frames);
+        history(&bench);
+        for (int i = 0; i < 4; i++)
+            live(&bench, alloc(&bench, (4 + i) * MIB, built), (4 + i) * MIB, built);
+        for (int i = 0; i < 4 * states; i++)
+            live(&bench, alloc(&bench, (4 + i / states) * MIB, kept), (4 + i / states) * MIB, kept);
+        for (int i = 0; i < 40; i++)
+            give_back(&bench, alloc(&bench, 10, forward), 10, forward);
+        segment(&bench, 0, -1);
+        pass(&bench, 20);
+        is_int(of_category(&bench, 0, "copies of weights"), states == 1 ? 22 * MIB : 0,
+               states == 1 ? "a copy" : "two moments");
+        end(&bench);
+    }
+}
 
 /* The best weights are copied anew while the last copy is there: both are copies, until they go. */
 static void copies_that_are_made_anew_are_copies(void)
@@ -1304,33 +1357,36 @@ static void caches_that_are_made_anew_are_counted(void)
 }
 
 /* The same by cat in a forward of the user's own, where no frame says so: each layer's piece is larger by a token than the
- * one beside it. Lengths that grow from request to request leave none beside. */
+ * one beside it. Lengths that grow from request to request leave none beside, or all where the results are kept; and what
+ * grows outside of a model is a buffer of samples. */
 static void caches_that_grow_are_told_by_their_sizes(void)
 {
-    for (int beside = 0; beside <= 1; beside++) {
+    enum { GONE, CACHE, KEPT, BUFFER };
+    for (int way = GONE; way <= BUFFER; way++) {
         struct bench bench;
-        uint64_t layers[2] = { 0, 0 };
+        uint64_t layers[12][2];
         begin(&bench);
-        uint32_t made = stack(&bench, "/u/model.py|forward;/u/serve.py|main");
+        uint32_t made =
+            stack(&bench, way == BUFFER ? "/u/buffer.py|add;/u/train.py|main" : "/u/model.py|forward;/u/serve.py|main");
         history(&bench);
         for (int token = 0; token < 12; token++) {
             for (int i = 0; i < 2; i++) {
-                uint64_t longer = alloc(&bench, 1000 + token, made);
+                layers[token][i] = alloc(&bench, 1000 + token, made);
                 wait_for(&bench, 40);
-                if (token && beside)
-                    give_back(&bench, layers[i], 999 + token, made);
-                layers[i] = longer;
+                if (token && (way == CACHE || way == BUFFER))
+                    give_back(&bench, layers[token - 1][i], 999 + token, made);
             }
-            for (int i = 0; i < 2 && !beside; i++)
-                give_back(&bench, layers[i], 1000 + token, made);
+            for (int i = 0; i < 2 && way == GONE; i++)
+                give_back(&bench, layers[token][i], 1000 + token, made);
         }
-        for (int i = 0; i < 2 && beside; i++)
-            live(&bench, layers[i], 1011, made);
+        for (int token = way == KEPT ? 0 : 11; token < 12 && way != GONE; token++)
+            for (int i = 0; i < 2; i++)
+                live(&bench, layers[token][i], 1000 + token, made);
         live(&bench, alloc(&bench, 7, made), 7, made);
         segment(&bench, 0, -1);
         pass(&bench, 20);
-        is_int(at_peak(&bench, "kv_cache_count"), beside ? 3 : 0, "pieces at the peak");
-        is_int(at_peak(&bench, "kv_cache_replaced_count"), beside ? 22 : 0, "pieces that a new one replaced");
+        is_int(at_peak(&bench, "kv_cache_count"), way == CACHE ? 3 : 0, "pieces at the peak");
+        is_int(at_peak(&bench, "kv_cache_replaced_count"), way == CACHE ? 22 : 0, "pieces that a new one replaced");
         end(&bench);
     }
 }
@@ -1965,6 +2021,7 @@ int main(void)
     owners_are_told();
     gradients_held_while_forward_runs_are_told();
     passes_that_keep_their_graphs_leak();
+    who_called_a_model_that_leaks();
     a_cache_that_is_made_anew_is_no_leak();
     nodes_of_a_pass_are_no_steps();
     old_gradients_need_not_be_held();
@@ -1993,6 +2050,7 @@ int main(void)
     caches_that_grow_are_told_by_their_sizes();
     without_gradients_there_is_no_graph();
     copies_that_are_made_anew_are_copies();
+    states_that_stay_are_no_copies();
     what_steps_construct_is_no_model();
     the_last_graph_may_be_there_at_the_end();
     passes_that_become_longer_leak();

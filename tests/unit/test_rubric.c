@@ -766,6 +766,21 @@ static void findings_are_ranked_by_what_they_save(void)
     order_is(&model, "oom busy a-high b-high leak a-idle kept medium slack low unknown note ");
 }
 
+/* What saves more bytes weighs no more within a severity's bounds, and stands first all the same; what is held is not
+ * saved. */
+static void bytes_of_one_severity_are_in_order(void)
+{
+    struct ap_model model;
+    a_base_tree(&model);
+    put_bytes(&model, "memory.avoidable.logits.saved_bytes", 2 * GIB);
+    put_bytes(&model, "memory.avoidable.scores.saved_bytes", 4 * GIB);
+    put_bytes(&model, "memory.peak.optimizer_state_bytes", 6 * GIB);
+    judge(&model, RANKED("a-held", "low", "\nrank_by: memory.peak.optimizer_state_bytes")
+                      RANKED("b-less", "low", "\nrank_by: memory.avoidable.logits.saved_bytes")
+                          RANKED("c-more", "low", "\nrank_by: memory.avoidable.scores.saved_bytes"));
+    order_is(&model, "c-more b-less a-held ");
+}
+
 /* As if a replay said it: 4 % of a step for what waits, 15 % for gaps, nothing of the rest. */
 static enum ap_status tell_gain(void *context, struct ap_text change, bool *ret_known, double *ret_step_ratio,
                                 int64_t *ret_window_ns, struct ap_error *reterr)
@@ -1101,6 +1116,7 @@ int main(void)
     growth_is_not_fine();
     idle_time_of_a_cut_trace_is_doubtful();
     findings_are_ranked_by_what_they_save();
+    bytes_of_one_severity_are_in_order();
     a_bound_is_no_less_than_what_is_predicted();
     a_bound_weighs_no_more_than_twice_what_is_predicted();
     kernels_keep_their_weight_behind_a_host_that_recording_slows();

@@ -16,6 +16,7 @@
 struct sized {
     int64_t bytes;
     uint32_t stack, index; /* in the list */
+    bool goes;             /* is freed in the history */
 };
 
 static int by_stack_then_bytes(const void *left, const void *right)
@@ -47,7 +48,7 @@ static uint32_t list_of(const struct ap_owners *owners, const struct ap_owned_de
                                  : evidence == AP_EVIDENCE_NO_FRAME_SAYS && owned->stack && stays;
         bool is = weights ? is_weight && !is_open : is_open;
         if (is)
-            to[count++] = (struct sized){ owned->bytes, weights ? 0 : owned->stack, i };
+            to[count++] = (struct sized){ owned->bytes, weights ? 0 : owned->stack, i, owned->end != AP_NO_ENTRY };
     }
     ap_sort(to, count, sizeof(*to), by_stack_then_bytes);
     return count;
@@ -61,8 +62,16 @@ static uint32_t same_size(const struct sized *list, uint32_t count, uint32_t fro
     return end - from;
 }
 
-/* Both in order of their sizes: most bytes of the weights, and nearly all of the stack, find each other. There may be two or
- * three of each, while a copy is made anew. */
+static uint32_t count_going(const struct sized *list, uint32_t count)
+{
+    uint32_t going = 0;
+    for (uint32_t i = 0; i < count; i++)
+        going += list[i].goes;
+    return going;
+}
+
+/* Both in order of their sizes: most bytes of the weights, and nearly all of the stack, find each other. While a copy is
+ * made anew there may be two or three of each, of which all but one go; the two states of an optimizer both stay. */
 static bool is_copy(const struct sized *weights, uint32_t weight_count, const struct sized *of, uint32_t count,
                     int64_t times)
 {
@@ -79,8 +88,9 @@ static bool is_copy(const struct sized *weights, uint32_t weight_count, const st
         if (at == count || (double)of[at].bytes > wanted)
             continue;
         uint32_t found = same_size(of, count, at);
+        bool anew = found % same == 0 && found <= MOST_COPIES * same && found - count_going(of + at, found) <= same;
         matched += (found < same ? found : same) * wanted;
-        matched_own += (found % same == 0 && found <= MOST_COPIES * same ? found : found < same ? found : same) * wanted;
+        matched_own += (anew ? found : found < same ? found : same) * wanted;
     }
     return matched >= (double)LEAST_BYTES && matched >= SHARE_OF_WEIGHTS * all && matched_own >= SHARE_MATCHED * own;
 }

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT
  * What grows from period to period, on the device where most does. */
 #include "churn.h"
+#include "frame_kind.h"
 #include "growth.h"
 #include "period_work.h"
 #include "snapshot_part.h"
+#include "stack_frames.h"
 #include "sort.h"
 
 #include "poison.h"
@@ -142,10 +144,34 @@ static void put_entry_time(struct ap_snapshot_part *pass, struct ap_value *to, c
     ap_put_time(pass, to, key, known, known ? actions->time_ns[entry] : 0);
 }
 
+static bool is_of_package(const struct ap_snapshot *snapshot, uint32_t frame)
+{
+    return ap_frame_is_package(ap_strpool_text(&snapshot->strings, snapshot->stacks.frames[frame].filename));
+}
+
+/* A model out of a package allocates at a line that the user never saw: which line of the user's called it says more. */
+static enum ap_status put_caller(struct ap_snapshot_part *pass, struct ap_value *row, uint32_t stack,
+                                 struct ap_error *reterr)
+{
+    const struct ap_snapshot *snapshot = pass->snapshot;
+    uint32_t count, user = ap_stack_user_frame(snapshot, stack), caller = ap_stack_calling_frame(snapshot, stack);
+    const uint32_t *frames = ap_stack_frames(&snapshot->stacks, stack, &count);
+    if (user >= count || caller >= count || !is_of_package(snapshot, frames[user]) ||
+        is_of_package(snapshot, frames[caller])) {
+        ap_add_null(pass->model, row, "caller");
+        return AP_OK;
+    }
+    struct ap_text text;
+    AP_TRY(ap_memory_frame_text(snapshot, &pass->scratch, frames[caller], &text, reterr));
+    ap_add_text(pass->model, row, "caller", text);
+    return AP_OK;
+}
+
 static enum ap_status put_stack(struct ap_snapshot_part *pass, struct ap_value *list, const struct ap_growth_stack *stack,
                                 struct ap_error *reterr)
 {
     struct ap_value *row = ap_add_object(pass->model, list, NULL);
+    AP_TRY(put_caller(pass, row, stack->stack, reterr));
     AP_TRY(ap_memory_put_frame(pass, row, "frame", stack->stack, reterr));
     AP_TRY(ap_memory_put_frames(pass, row, stack->stack, reterr));
     ap_put_bytes(pass, row, "size_bytes", !stack->stack && stack->size_bytes, stack->size_bytes);

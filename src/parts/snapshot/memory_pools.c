@@ -153,17 +153,22 @@ static void put_pool(struct ap_snapshot_part *pass, struct ap_value *row, const 
 
 /* On the device that has most of them; each may have small and large segments. -1 = some segment does not tell its pool.
  * Leaves the groups in order of their keys. */
-static int64_t most_private_pools(struct group *groups, size_t count)
+static int64_t most_private_pools(struct group *groups, size_t count, int64_t *ret_largest_bytes)
 {
-    int64_t most = count ? 0 : -1, here = 0;
+    int64_t most = count ? 0 : -1, here = 0, bytes = 0;
+    bool overflowed = false;
+    *ret_largest_bytes = 0;
     ap_sort(groups, count, sizeof(*groups), by_key);
     for (size_t i = 0; i < count; i++) {
         if (!groups[i].has_pool)
             return -1;
         const struct group *at = &groups[i], *before = i && groups[i - 1].device == at->device ? at - 1 : NULL;
         bool again = before && before->pool[0] == at->pool[0] && before->pool[1] == at->pool[1];
-        here = (before ? here : 0) + ((at->pool[0] || at->pool[1]) && !again);
+        bool private_pool = at->pool[0] || at->pool[1];
+        here = (before ? here : 0) + (private_pool && !again);
         most = here > most ? here : most;
+        bytes = ap_add_sat(again ? bytes : 0, private_pool ? at->state.fields.reserved_bytes : 0, &overflowed);
+        *ret_largest_bytes = bytes > *ret_largest_bytes ? bytes : *ret_largest_bytes;
     }
     return most;
 }
@@ -187,9 +192,11 @@ static enum ap_status put_groups(struct ap_snapshot_part *pass, struct ap_value 
         ap_memory_put_parts(pass, row, &groups[i].state);
     }
     ap_add_count(pass->model, memory, by_stream ? "stream_count" : "pool_count", (int64_t)count);
-    int64_t pools = by_stream ? -1 : most_private_pools(groups, count);
-    if (!by_stream)
-        ap_add_known_count(pass->model, memory, "private_pool_count", pools >= 0, pools);
+    if (by_stream)
+        return AP_OK;
+    int64_t largest_bytes, pools = most_private_pools(groups, count, &largest_bytes);
+    ap_add_known_count(pass->model, memory, "private_pool_count", pools >= 0, pools);
+    ap_put_bytes(pass, memory, "largest_private_pool_bytes", pools >= 0, largest_bytes);
     return AP_OK;
 }
 

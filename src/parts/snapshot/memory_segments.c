@@ -199,6 +199,26 @@ static enum ap_status put_segments(struct ap_snapshot_part *pass, struct ap_valu
     return AP_OK;
 }
 
+#define LARGEST_BLOCKS 16
+
+static void put_largest_bytes(struct ap_snapshot_part *pass, struct ap_value *memory)
+{
+    const struct ap_snapshot *snapshot = pass->snapshot;
+    int64_t largest[LARGEST_BLOCKS] = { 0 }, sum = 0;
+    for (uint32_t i = 0; i < snapshot->block_count; i++) {
+        int64_t bytes = snapshot->blocks[i].state == AP_BLOCK_ALLOCATED ? snapshot->blocks[i].size_bytes : 0;
+        size_t at = LARGEST_BLOCKS;
+        for (; at && largest[at - 1] < bytes; at--)
+            if (at < LARGEST_BLOCKS)
+                largest[at] = largest[at - 1];
+        if (at < LARGEST_BLOCKS)
+            largest[at] = bytes;
+    }
+    for (size_t i = 0; i < LARGEST_BLOCKS; i++)
+        sum = ap_add_sat(sum, largest[i], &pass->overflowed);
+    ap_put_bytes(pass, memory, "largest_blocks_bytes", largest[0] > 0, sum);
+}
+
 enum ap_status ap_memory_put_segments(struct ap_snapshot_part *pass, struct ap_value *memory, struct ap_error *reterr)
 {
     uint32_t *lifetimes = lifetimes_of_blocks(pass);
@@ -206,5 +226,7 @@ enum ap_status ap_memory_put_segments(struct ap_snapshot_part *pass, struct ap_v
         return ap_fail_memory(pass->scratch.gate, reterr);
     AP_TRY(put_segments(pass, memory, lifetimes, reterr));
     struct ap_value *blocks = ap_add_list(pass->model, memory, "blocks");
-    return put_largest_used(pass, blocks, 0, pass->snapshot->block_count, pass->top_n, lifetimes, reterr);
+    AP_TRY(put_largest_used(pass, blocks, 0, pass->snapshot->block_count, pass->top_n, lifetimes, reterr));
+    put_largest_bytes(pass, memory);
+    return AP_OK;
 }

@@ -228,7 +228,7 @@ static const struct doc_part parts[] = {
       .title = "Stacks that go on growing",
       .rows = { .path = "memory.leaks.stacks",
                 .remark = ", most grown first",
-                COLUMNS(NAME("frame", "Allocated by"), NUMBER("size_bytes", "Each (B)"),
+                COLUMNS(NAME("frame", "Allocated by"), NAME("caller", "Called at"), NUMBER("size_bytes", "Each (B)"),
                         NUMBER("growth_bytes", "Growth (B)"), NUMBER("count_growth", "Growth (allocations)"),
                         NUMBER("bytes_per_period", "A period (B)"), NUMBER("live_bytes", "Live at last (B)"),
                         ID("first_seen_us", "First seen (us)"), ID("last_seen_us", "Last seen (us)"),

@@ -463,10 +463,10 @@ static const struct ap_container *find_container(const struct ap_container_head 
     return NULL;
 }
 
-static enum ap_status refuse_lines(const char *name, const char *advice, enum ap_input_role role, bool inside_gzip,
+static enum ap_status refuse_lines(const char *name, const char *advice, enum ap_input_role role, bool is_inside,
                                    struct ap_error *reterr)
 {
-    const char *where = inside_gzip ? " inside gzip" : "";
+    const char *where = is_inside ? " inside a compressed file" : "";
     if (advice == pickle_advice && role != AP_ROLE_TRACE)
         return ap_fail(reterr, AP_ERROR_INPUT,
                        "this is %s%s, not JSON: " NEVER_LOADED ". Let the job write JSON%s:\n" EXPORT_SNAPSHOT
@@ -488,16 +488,16 @@ static enum ap_status refuse_lines(const char *name, const char *advice, enum ap
 }
 
 /* Names of containers are from the table, or bytes as hexadecimal digits. */
-static enum ap_status refuse(const char *name, const char *advice, enum ap_input_role role, bool inside_gzip,
+static enum ap_status refuse(const char *name, const char *advice, enum ap_input_role role, bool is_inside,
                              struct ap_error *reterr)
 {
-    enum ap_status status = refuse_lines(name, advice, role, inside_gzip, reterr);
+    enum ap_status status = refuse_lines(name, advice, role, is_inside, reterr);
     if (reterr)
         reterr->has_lines = true;
     return status;
 }
 
-static enum ap_status refuse_unknown(const struct ap_container_head *head, enum ap_input_role role, bool inside_gzip,
+static enum ap_status refuse_unknown(const struct ap_container_head *head, enum ap_input_role role, bool is_inside,
                                      struct ap_error *reterr)
 {
     char name[96] = "binary data of an unknown kind, first bytes";
@@ -505,38 +505,38 @@ static enum ap_status refuse_unknown(const struct ap_container_head *head, enum 
         const uint8_t *line_end = memchr(head->data, '\n', head->bytes);
         size_t line_bytes = line_end ? (size_t)(line_end - head->data) : head->bytes;
         bool table = memchr(head->data, ',', line_bytes) || memchr(head->data, '\t', line_bytes);
-        return refuse(table ? "text, perhaps CSV" : "plain text", NULL, role, inside_gzip, reterr);
+        return refuse(table ? "text, perhaps CSV" : "plain text", NULL, role, is_inside, reterr);
     }
     for (size_t i = 0; i < 4 && i < head->bytes; i++) {
         size_t used = strlen(name);
         (void)snprintf(name + used, sizeof(name) - used, " %02x", head->data[i]);
     }
-    return refuse(name, NULL, role, inside_gzip, reterr);
+    return refuse(name, NULL, role, is_inside, reterr);
 }
 
-enum ap_status ap_container_refuse_blank(bool empty, bool inside_gzip, struct ap_error *reterr)
+enum ap_status ap_container_refuse_blank(bool empty, bool is_inside, struct ap_error *reterr)
 {
-    const char *what = inside_gzip ? "the content of the gzip file" : "the file";
+    const char *what = is_inside ? "the content of the compressed file" : "the file";
     if (empty)
         return ap_fail(reterr, AP_ERROR_INPUT, "%s is empty: nothing was written to it (a killed job, a full disk)", what);
     return ap_fail(reterr, AP_ERROR_INPUT, "%s is nothing but white space, expected JSON", what);
 }
 
-enum ap_status ap_container_refuse_late(uint64_t blank_bytes, uint8_t byte, bool inside_gzip, struct ap_error *reterr)
+enum ap_status ap_container_refuse_late(uint64_t blank_bytes, uint8_t byte, bool is_inside, struct ap_error *reterr)
 {
     return ap_fail(reterr, AP_ERROR_INPUT,
                    "%s is not JSON: behind %llu bytes of white space stands the byte %02x, expected { or [",
-                   inside_gzip ? "the content of the gzip file" : "the file", (unsigned long long)blank_bytes, byte);
+                   is_inside ? "the content of the compressed file" : "the file", (unsigned long long)blank_bytes, byte);
 }
 
-enum ap_status ap_container_check(const struct ap_container_head *head, enum ap_input_role role, bool inside_gzip,
+enum ap_status ap_container_check(const struct ap_container_head *head, enum ap_input_role role, bool is_inside,
                                   struct ap_error *reterr)
 {
     const struct ap_container *container = find_container(head);
     if (container)
-        return refuse(container->name, container->advice, role, inside_gzip, reterr);
+        return refuse(container->name, container->advice, role, is_inside, reterr);
     size_t at = ap_container_blank_bytes(head);
     if (at < head->bytes)
-        return head->data[at] == '{' || head->data[at] == '[' ? AP_OK : refuse_unknown(head, role, inside_gzip, reterr);
-    return head->whole ? ap_container_refuse_blank(head->bytes == 0, inside_gzip, reterr) : AP_OK;
+        return head->data[at] == '{' || head->data[at] == '[' ? AP_OK : refuse_unknown(head, role, is_inside, reterr);
+    return head->whole ? ap_container_refuse_blank(head->bytes == 0, is_inside, reterr) : AP_OK;
 }

@@ -16,15 +16,15 @@ struct ap_container_head {
 bool ap_container_is_gzip(const struct ap_container_head *head);
 
 /** AP_OK where the content is, or may still turn out to be, a JSON object or array; else AP_ERROR_INPUT with what it is
- *  and what to do. @inside_gzip for the wording. */
+ *  and what to do. @is_inside a compressed file: for the wording. */
 AP_MUST_CHECK enum ap_status ap_container_check(const struct ap_container_head *head, enum ap_input_role role,
-                                                bool inside_gzip, struct ap_error *reterr);
+                                                bool is_inside, struct ap_error *reterr);
 
 /** The refusal of an input without content. */
-enum ap_status ap_container_refuse_blank(bool empty, bool inside_gzip, struct ap_error *reterr);
+enum ap_status ap_container_refuse_blank(bool empty, bool is_inside, struct ap_error *reterr);
 
 /** The refusal of content that comes only behind much white space, and begins with @byte. */
-enum ap_status ap_container_refuse_late(uint64_t blank_bytes, uint8_t byte, bool inside_gzip, struct ap_error *reterr);
+enum ap_status ap_container_refuse_late(uint64_t blank_bytes, uint8_t byte, bool is_inside, struct ap_error *reterr);
 
 /** Bytes of byte order mark and white space at the start. */
 size_t ap_container_blank_bytes(const struct ap_container_head *head);

@@ -60,11 +60,12 @@ static bool ends_with_any(struct ap_text text, const char *const *endings, size_
     return false;
 }
 
-/* The interpreter: .../bin/python3.12 */
+/* The interpreter: .../bin/python3.12, python3.13t without the global lock, python3.12d of a debug build */
 static bool is_interpreter(struct ap_text filename)
 {
     static const char name[] = "/python";
     size_t end = filename.bytes;
+    end -= end && (filename.data[end - 1] == 't' || filename.data[end - 1] == 'd');
     while (end && ((filename.data[end - 1] >= '0' && filename.data[end - 1] <= '9') || filename.data[end - 1] == '.'))
         end--;
     return ap_text_ends_with((struct ap_text){ filename.data, end }, name);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What is not JSON is refused by name, plain and inside gzip, with what to do. */
+ * What is not JSON is refused by name, plain and inside a compressed file, with what to do. */
 #include <stdio.h>
 
 #include "gzip_build.h"
@@ -37,9 +37,9 @@ static void refused_inside_gzip(const struct magic_case *magic)
     char text[160];
     gz_of(&gz, magic->data, magic->bytes);
     struct input_run run = run_input(gz.data, gz.bytes, &(struct ap_input_options){ .block_bytes = 7 });
-    (void)snprintf(text, sizeof(text), "refused inside gzip: %s", magic->want);
+    (void)snprintf(text, sizeof(text), "refused inside a compressed file: %s", magic->want);
     bool named = run.status == AP_ERROR_INPUT && run.bytes == 0 && strstr(run.error.message, magic->want) &&
-                 strstr(run.error.message, "inside gzip");
+                 strstr(run.error.message, "inside a compressed file");
     if (!ok(named && strlen(run.error.message) < 767, text))
         printf("# status %d: %s\n", (int)run.status, run.error.message);
     input_run_release(&run);
@@ -231,7 +231,7 @@ static void gzip_inside_gzip_is_refused(void)
 {
     static struct gz inner;
     gz_of(&inner, "{}", 2);
-    const struct magic_case twice = { (const char *)inner.data, inner.bytes, "gzip inside gzip" };
+    const struct magic_case twice = { (const char *)inner.data, inner.bytes, "gzip inside a compressed file" };
     refused_inside_gzip(&twice);
 }
 
@@ -273,8 +273,8 @@ static void nothing_and_white_space_have_their_own_messages(void)
         gz_of(&gz, blanks[i].data, blanks[i].bytes);
         run = run_input(gz.data, gz.bytes, &(struct ap_input_options){ .block_bytes = 3 });
         ok(run.status == AP_ERROR_INPUT && strstr(run.error.message, blanks[i].want) &&
-               strstr(run.error.message, "the content of the gzip file"),
-           "and inside gzip");
+               strstr(run.error.message, "the content of the compressed file"),
+           "and inside a compressed file");
         input_run_release(&run);
     }
 }

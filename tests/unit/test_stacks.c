@@ -185,6 +185,7 @@ static void whose_frame(void)
         { "/home/u/ops.cu", true },
         { "clone3.S", true },
         { "/usr/bin/python3.12", true },
+        { "/usr/bin/python3.13t", true },
         { "C:/envs/train/python312.dll", true },
         { "C:/envs/train/_C.pyd", true },
         { "C:/envs/train/train.exe", true },

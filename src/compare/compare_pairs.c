@@ -342,6 +342,7 @@ static void group_by(struct ap_comparing *comparing, struct items *items, enum r
 struct typed {
     struct ap_text name, type; /* or its shapes */
     double ns;
+    bool is_shared; /* the other side has it too */
 };
 
 /* The first tensor's: "["", "c10::BFloat16", "Scalar"]" as shapes are recorded. */
@@ -397,8 +398,8 @@ static int by_name_type_and_time(const void *a, const void *b)
     return 0;
 }
 
-/* Of each name the type that most of its time is spent on; the count of names. */
-static size_t keep_largest(struct typed *typed, size_t count)
+/* Equal ones are one; the count of those that are left. */
+static size_t add_up(struct typed *typed, size_t count)
 {
     size_t kept = 0;
     ap_sort(typed, count, sizeof(typed[0]), by_name_type_and_time);
@@ -406,11 +407,31 @@ static size_t keep_largest(struct typed *typed, size_t count)
         struct typed sum = typed[i];
         for (end = i + 1; end < count && by_name_and_type(&typed[end], &typed[i]) == 0; end++)
             sum.ns += typed[end].ns;
-        if (kept && ap_text_equal(typed[kept - 1].name, sum.name))
-            typed[kept - 1] = sum.ns > typed[kept - 1].ns ? sum : typed[kept - 1];
-        else
-            typed[kept++] = sum;
+        typed[kept++] = sum;
     }
+    return kept;
+}
+
+static void mark_shared(struct typed *before, size_t before_count, struct typed *after, size_t after_count)
+{
+    for (size_t i = 0, j = 0; i < before_count && j < after_count;) {
+        int order = by_name_and_type(&before[i], &after[j]);
+        before[i].is_shared |= order == 0;
+        after[j].is_shared |= order == 0;
+        i += order <= 0;
+        j += order >= 0;
+    }
+}
+
+/* Of each name the type that most of its time is spent on; the count of names. */
+static size_t keep_largest(struct typed *typed, size_t count)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++)
+        if (!kept || !ap_text_equal(typed[kept - 1].name, typed[i].name))
+            typed[kept++] = typed[i];
+        else if (typed[i].ns > typed[kept - 1].ns)
+            typed[kept - 1] = typed[i];
     return kept;
 }
 
@@ -423,20 +444,12 @@ static enum ap_status open_types(struct ap_comparing *comparing, const struct it
     *ret_room = ap_value_count(rows);
     AP_TRY(AP_ALLOC(comparing->gate, *ret_typed, *ret_room, reterr));
     for (const struct ap_value *row = ap_value_first(rows); row; row = row->next) {
-        struct typed typed = { ap_text_member(row, "name"), trait->of(row), size_of(items, row) / parts };
+        struct typed typed = { ap_text_member(row, "name"), trait->of(row), size_of(items, row) / parts, false };
         if (typed.type.bytes)
             (*ret_typed)[count++] = typed;
     }
-    *ret_count = keep_largest(*ret_typed, count);
+    *ret_count = add_up(*ret_typed, count);
     return AP_OK;
-}
-
-static bool has_like(const struct ap_value *root, const struct trait *trait, const struct typed *typed)
-{
-    for (const struct ap_value *row = ap_value_first(ap_value_at(root, "operators.by_shape")); row; row = row->next)
-        if (ap_text_equal(trait->of(row), typed->type) && ap_text_equal(ap_text_member(row, "name"), typed->name))
-            return true;
-    return false;
 }
 
 static void add_type_change(struct ap_comparing *comparing, const struct trait *trait, struct ap_value *list,
@@ -445,7 +458,7 @@ static void add_type_change(struct ap_comparing *comparing, const struct trait *
     struct ap_model *model = comparing->model;
     if (larger(before->ns, after->ns) < AP_ROW_LEAST_RATIO * comparing->whole_ns || ap_text_equal(before->type, after->type))
         return;
-    if (trait->is_alone && (has_like(comparing->before, trait, after) || has_like(comparing->after, trait, before)))
+    if (trait->is_alone && (before->is_shared || after->is_shared))
         return;
     struct ap_value *row = ap_add_object(model, list, NULL);
     ap_add_text(model, row, "name", after->name);
@@ -459,12 +472,17 @@ static enum ap_status add_types(struct ap_comparing *comparing, const struct ite
                                 struct ap_error *reterr)
 {
     struct typed *before = NULL, *after = NULL;
-    size_t before_room = 0, after_room = 0, before_count, after_count;
+    size_t before_room = 0, after_room = 0, before_count = 0, after_count = 0;
     struct ap_value *list = ap_add_list(comparing->model, comparing->comparison, trait->list);
     enum ap_status status = open_types(comparing, items, trait, comparing->before, comparing->before_parts, &before,
                                        &before_room, &before_count, reterr);
     AP_AND_THEN(status, open_types(comparing, items, trait, comparing->after, comparing->after_parts, &after, &after_room,
                                    &after_count, reterr));
+    if (status == AP_OK) {
+        mark_shared(before, before_count, after, after_count);
+        before_count = keep_largest(before, before_count);
+        after_count = keep_largest(after, after_count);
+    }
     for (size_t i = 0, j = 0; status == AP_OK && i < before_count && j < after_count;) {
         int order = ap_text_compare(before[i].name, after[j].name);
         if (order == 0)

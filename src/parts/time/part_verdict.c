@@ -435,8 +435,7 @@ static const char *choose_untold(struct reading *is)
         return NULL;
     is->bound = BOUND_unknown;
     return "devices are idle, and no row tells which call or operator launched their work: they may wait for the host, or "
-           "for "
-           "what stands before in a queue";
+           "for what stands before in a queue";
 }
 
 /* Where time goes, and how much of what is the host's is not its own. */

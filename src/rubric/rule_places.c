@@ -9,6 +9,7 @@
 struct places {
     struct ap_model *model;
     struct ap_value *list;
+    const struct ap_value *told[AP_FINDING_MAX_PLACES]; /* as the report has them: what is added may lack memory */
     size_t count;
 };
 
@@ -44,10 +45,10 @@ static struct ap_text id_text(const struct ap_value *object)
 
 static bool is_told(const struct places *places, const struct ap_value *value)
 {
-    for (const struct ap_value *told = ap_value_first(places->list); told; told = told->next)
-        if (time_of(told, "start_us")->as.integer == time_of(value, "start_us")->as.integer &&
-            time_of(told, "dur_us")->as.integer == time_of(value, "dur_us")->as.integer &&
-            ap_text_equal(id_text(told), id_text(value)))
+    for (size_t i = 0; i < places->count; i++)
+        if (time_of(places->told[i], "start_us")->as.integer == time_of(value, "start_us")->as.integer &&
+            time_of(places->told[i], "dur_us")->as.integer == time_of(value, "dur_us")->as.integer &&
+            ap_text_equal(id_text(places->told[i]), id_text(value)))
             return true;
     return false;
 }
@@ -57,7 +58,7 @@ static void add_place(struct places *places, const struct ap_value *value, struc
 {
     if (places->count == AP_FINDING_MAX_PLACES || is_told(places, value))
         return;
-    places->count++;
+    places->told[places->count++] = value;
     struct ap_value *place = ap_add_object(places->model, places->list, NULL);
     ap_add_known_text(places->model, place, "name", name.bytes, name);
     ap_add_time(places->model, place, "start_us", time_of(value, "start_us")->as.integer);

@@ -45,6 +45,15 @@ static void kernel(struct run *run, const char *kernel, int64_t dur_us)
     run_op(run, "aten::op", NULL, NULL, "7", kernel, dur_us);
 }
 
+static void copy(struct run *run, const char *name, int64_t dur_us)
+{
+    call(run, "1", "cudaMemcpyAsync", run->now_us + 1, 2, ++run->correlation);
+    row(run, "7", name, MEMCPY, run->now_us + 10, dur_us);
+    if (ap_trace_add_work_detail(run->trace, (struct ap_work_detail){ .correlation = run->correlation }, NULL) != AP_OK)
+        abort();
+    run->now_us += 10 + dur_us;
+}
+
 static const struct ap_value *top(const struct run *run)
 {
     return ap_value_first(ap_value_at(&run->model.root, "gpu.unaligned_gemm.top"));
@@ -76,6 +85,22 @@ static void attention_is_what_stands_between_two_products(void)
     struct ap_stretches *time = ap_model_time_of(&run.model, "gpu.unfused_attention.total_dur_us");
     is_int(time ? ap_stretches_length_ns(time) : 0, 380000, "where it lies: with the launches between");
     end(&run);
+}
+
+static void a_copy_between_two_products_goes_with_them(void)
+{
+    for (int to_host = 0; to_host < 2; to_host++) {
+        struct run run;
+        begin(&run);
+        kernel(&run, GEMM, 100);
+        copy(&run, to_host ? "Memcpy DtoH (Device -> Pinned)" : "Memcpy DtoD (Device -> Device)", 40);
+        kernel(&run, SOFTMAX, 30);
+        kernel(&run, GEMM, 200);
+        analyze(&run);
+        is_int(number(&run, "gpu.unfused_attention.scores_us"), to_host ? 0 : 70000,
+               to_host ? "the model was asked for it" : "scores that a mask must not change are copied first");
+        end(&run);
+    }
 }
 
 static void a_product_counts_once(void)
@@ -291,6 +316,7 @@ static void refused_memory_is_reported_and_none_is_lost(void)
 int main(void)
 {
     attention_is_what_stands_between_two_products();
+    a_copy_between_two_products_goes_with_them();
     a_product_counts_once();
     other_softmaxes_are_no_attention();
     a_result_that_goes_to_the_host_ends_a_request();

@@ -96,6 +96,16 @@ static void take_kernel(struct ap_gpu_work *work, struct stretch *stretch, const
     stretch->between += stretch->between < UINT32_MAX;
 }
 
+/* Of scores that were not to be changed, as a mask does. It is a part of what fills them. */
+static void take_copy(struct ap_gpu_work *work, struct stretch *stretch, uint32_t row)
+{
+    const struct ap_trace *trace = work->context->trace;
+    if (ap_text_contains_folded(ap_row_name(trace, row), "dtoh"))
+        *stretch = (struct stretch){ .gemm_ns = -1 };
+    else if (ap_text_contains_folded(ap_row_name(trace, row), "dtod"))
+        stretch->between_ns = ap_gpu_add_ns(work, stretch->between_ns, trace->events.dur_ns[row]);
+}
+
 /* Without one there is no attention either. */
 static bool has_softmax(const struct ap_part_context *context, const uint8_t *roles)
 {
@@ -123,8 +133,8 @@ static enum ap_status find_attention(struct ap_gpu_work *work, struct attention 
         unsigned kind = ap_row_kind(trace->events.tag[linked->row]);
         if (kind == AP_KIND_kernel && ap_gpu_part(work, linked->row) == AP_GPU_COMPUTE)
             take_kernel(work, stretch, linked, roles, found);
-        else if (kind == AP_KIND_memcpy && ap_text_contains_folded(ap_row_name(trace, linked->row), "dtoh"))
-            *stretch = (struct stretch){ .gemm_ns = -1 };
+        else if (kind == AP_KIND_memcpy)
+            take_copy(work, stretch, linked->row);
     }
     AP_FREE(context->gate, stretches, context->facts->order.track_count);
     return AP_OK;

@@ -348,6 +348,23 @@ static void mark_read(const struct selector *selector, const struct ap_wait *wai
     }
 }
 
+/* So do all that write a tensor as text, with what they launch, from the wait before on. */
+static void mark_written(const struct selector *selector, const struct ap_wait *wait)
+{
+    const struct ap_row_order *order = &selector->facts->order;
+    const struct ap_trace *trace = selector->trace;
+    uint32_t track = trace->events.track[wait->row];
+    size_t from = order->track_start[track], to = order->track_start[track + 1];
+    int64_t start_ns = wait->end_ns - wait->written_ns;
+    AP_BISECT(from, to, at, trace->events.start_ns[order->rows[at]] < start_ns);
+    for (; from < to && trace->events.start_ns[order->rows[from]] < wait->end_ns; from++) {
+        uint32_t row = order->rows[from];
+        if (ap_row_is_of(trace, row, AP_HOST_KINDS) && ap_row_end_ns(trace, row) <= wait->end_ns &&
+            !selector->wait_of_row[row])
+            selector->wait_of_row[row] = (uint8_t)(wait->category + 1);
+    }
+}
+
 static enum ap_status mark_waits(struct selector *selector, const struct ap_waits *waits, struct ap_error *reterr)
 {
     size_t rows = selector->trace->events.count;
@@ -355,8 +372,11 @@ static enum ap_status mark_waits(struct selector *selector, const struct ap_wait
     AP_TRY(AP_ALLOC_CLEARED(selector->facts->gate, category_of_parent, rows, reterr));
     for (size_t i = 0; i < waits->count; i++)
         selector->wait_of_row[waits->waits[i].row] = (uint8_t)(waits->waits[i].category + 1);
-    for (size_t i = 0; i < waits->count; i++)
+    for (size_t i = 0; i < waits->count; i++) {
         mark_read(selector, &waits->waits[i]);
+        if (waits->waits[i].category == AP_SYNC_formatting)
+            mark_written(selector, &waits->waits[i]);
+    }
     mark_siblings(selector, waits, category_of_parent);
     AP_FREE(selector->facts->gate, category_of_parent, rows);
     return AP_OK;

@@ -127,6 +127,46 @@ static void what_is_gone_has_no_backward_pass(void)
     finish(&tried);
 }
 
+/* A value that is read, with an operator in front that launches a kernel of 30 us. */
+static void add_value(struct run *run, const char *made_by, int64_t start_us, ap_link_key number)
+{
+    (void)row(run, "1", made_by, OPERATOR, start_us, 10);
+    call(run, "1", "cudaLaunchKernel", start_us + 2, 6, number);
+    work_on(run, "7", "made", KERNEL, start_us + 10, 30, number);
+    (void)row(run, "1", "aten::item", OPERATOR, start_us + 15, 35);
+    call(run, "1", "cudaMemcpyAsync", start_us + 16, 4, number + 1);
+    work_on(run, "7", "Memcpy DtoH (Device -> Pageable)", AP_KIND_memcpy | AP_ROW_X, start_us + 42, 3, number + 1);
+    call(run, "1", "cudaStreamSynchronize", start_us + 22, 25, number + 2);
+}
+
+/* Its last two values are read each behind an operator of that name. */
+static int64_t gain_without_text(const char *made_by)
+{
+    static const char *const names[] = { "aten::isfinite", "aten::ne",  "aten::__and__", "aten::masked_select",
+                                         "aten::abs",      "aten::min", "aten::unbind" };
+    struct tried tried = { .predictor = { .facts = NULL } };
+    begin(&tried.run);
+    for (unsigned i = 0; i < AP_COUNT_OF(names); i++)
+        (void)row(&tried.run, "1", names[i], OPERATOR, 8 * i, 7);
+    call(&tried.run, "1", "cudaStreamSynchronize", 26, 4, 90); /* of masked_select */
+    add_value(&tried.run, "aten::abs", 100, 1);
+    add_value(&tried.run, made_by, 200, 11);
+    add_value(&tried.run, made_by, 300, 21);
+    (void)row(&tried.run, "1", "aten::mm", OPERATOR, 400, 10);
+    call(&tried.run, "1", "cudaLaunchKernel", 402, 6, 31);
+    work_on(&tried.run, "7", "gemm", KERNEL, 410, 100, 31);
+    predict(&tried);
+    int64_t us = gain_us(&tried, "wait = formatting gone");
+    finish(&tried);
+    return us;
+}
+
+static void what_writes_a_tensor_goes_with_its_waits(void)
+{
+    is_int(gain_without_text("aten::abs"), 163, "with what it launches for each value: 91 are of the reads alone");
+    is_int(gain_without_text("aten::mm"), 85, "other work in front of a value is the program's");
+}
+
 /* Two kernels of 90 us, then two collectives that nothing hides, then what waits for them. */
 static void reduce_behind(struct run *run, int64_t sends_us)
 {
@@ -475,6 +515,7 @@ int main(void)
 {
     a_change_gains_what_the_path_loses();
     launches_become_one();
+    what_writes_a_tensor_goes_with_its_waits();
     what_is_gone_has_no_backward_pass();
     collectives_run_one_behind_the_other();
     batches_are_made_ahead();

@@ -43,6 +43,8 @@ static void is_off(const struct odd *odd, size_t odd_count, int64_t count, int64
     is_int(ap_value_integer(at(&run, "verdict.host.off_core.count"), -1), count, what);
     int64_t off_us = ap_value_integer(at(&run, "verdict.host.off_core_us"), -1) / 1000;
     ok(off_us >= us - us / 100 && off_us <= us, what);
+    int64_t all_us = ap_value_integer(at(&run, "verdict.host.off_core.total_us"), 0) / 1000;
+    ok(all_us >= off_us && all_us <= us, "no less than devices waited for it");
     end(&run);
 }
 

@@ -361,10 +361,11 @@ static void add_off_core(struct ap_part_context *context, const struct reading *
     ap_add_count(model, to, "count", (int64_t)off->sure_count);
     ap_add_known_time(model, to, "median_us", off->sure_count, off->median_ns);
     ap_add_known_time(model, to, "equal_us", off->sure_count, off->equal_ns);
+    ap_add_known_time(model, to, "total_us", off->sure_count, off->sum_ns);
     for (size_t i = 0; i < off->count; i++)
         if (off->pieces[i].sure || ap_off_core_is_all(off))
             ap_stretches_add(&stretches, model->arena.gate, off->pieces[i].start_ns, off->pieces[i].end_ns);
-    ap_model_keep_time(model, "verdict.host.off_core_us", &stretches);
+    ap_model_keep_time(model, "verdict.host.off_core", &stretches);
 }
 
 static void add_host(struct ap_part_context *context, const struct reading *is, struct ap_model *model, struct ap_value *to)

@@ -11,9 +11,8 @@
 #define LEAST_GROWTH 8          /* so many times more than the larger of the two has */
 #define PAIR_ITEMS 16           /* operators until the pairs are summed up, with those that make other factors */
 #define SORT_ITEMS 48           /* operators behind a sort that may use what it made */
-#define PAIRS_KEEP 0.03       /* of it, which a product of matrices takes at least, measured with small layers on the CPU */
-#define LEAST_CACHE (1 << 20) /* elements: to put fewer in order costs little */
-#define MOST_BETWEEN_TWO 4    /* operators from keys to values */
+#define LEAST_CACHE (1 << 20)   /* elements: to put fewer in order costs little */
+#define MOST_BETWEEN_TWO 4      /* operators from keys to values */
 #define LEAST_POSITIONS 2
 #define LEAST_REQUESTS 16 /* calls of one layer */
 #define NAMED_ITEMS 16    /* of the first request: operators that are named */
@@ -114,7 +113,7 @@ static enum ap_status look_at_pairs(struct ap_habit_rows *rows, size_t at, struc
     for (size_t end = at; end < at + PAIR_ITEMS && ap_habit_is_of_step(rows, at, end); end++) {
         uint64_t words = ap_item_words(rows, &rows->items[end]);
         if (sums_itself || (end > at && AP_HAS(words, REDUCTION) && ap_habit_has_tensor(rows, end, &pairs)))
-            return ap_habit_add_stretch(rows, AP_HABIT_all_pairs, at, last_of_pairs(rows, end, &pairs), PAIRS_KEEP, reterr);
+            return ap_habit_add_stretch(rows, AP_HABIT_all_pairs, at, last_of_pairs(rows, end, &pairs), 0, reterr);
         if (words & (AP_BIT(HEAVY) | AP_BIT(MODEL)) || (end > at && ap_habit_is_same(rows, at, end)))
             break;
     }

@@ -24,7 +24,7 @@
 #define COPIED_ITEMS 64            /* layers behind a copy of rows */
 #define BEHIND_DENSE 128           /* likewise of a sparse matrix: layers of a graph network */
 #define SPARSE_KEEPS 0.1           /* the product with the sparse one, where a hundredth or less of it is not zero */
-#define DIAGONAL_KEEPS 0.05        /* scaling reads and writes the other matrix once */
+#define DIAGONAL_KEEPS 0.02        /* scaling reads and writes the other matrix once: the least that was measured */
 #define BEHIND_SPARSE 4            /* operators until a sparse matrix that was put together is sorted */
 #define LEAST_ENTRIES 4096         /* fewer cost nothing */
 #define MOST_OF_STEP 512           /* operators before it: of a longer step it is not known where its entries come from */

@@ -30,6 +30,32 @@ static void a_loop_is_told_with_its_backward(void)
     end(&run);
 }
 
+/* Its first node comes behind another one, or behind an operator @at_us, 0 = none. */
+static int64_t loop_behind(int64_t at_us)
+{
+    struct run run;
+    begin(&run);
+    for (int i = 0; i < 20; i++) {
+        op(&run, "aten::index", i * 10, 4, (uint32_t)(100 + 2 * i));
+        op(&run, "aten::sum", i * 10 + 5, 4, (uint32_t)(101 + 2 * i));
+    }
+    node(&run, 300, 50, 150);
+    if (at_us)
+        op(&run, "aten::mul", at_us, 4, 0);
+    node(&run, 370, 30, 120);
+    analyze(&run);
+    int64_t total_us = habit(&run, "operator_loop", "total_us");
+    end(&run);
+    return total_us;
+}
+
+static void the_way_to_a_node_goes_with_it(void)
+{
+    is_int(loop_behind(0), 199 + 20 + 30, "from the one before, of another origin");
+    is_int(loop_behind(345), 199 + 20 + 30, "what runs in that is none between them");
+    is_int(loop_behind(355), 199 + 30, "not from where the program went on");
+}
+
 static void few_passes_and_layers_are_no_loop(void)
 {
     struct run run;
@@ -304,13 +330,14 @@ static void giving_back_goes_with_a_growing_concatenation(void)
     begin(&run);
     for (int i = 0; i < 4; i++) {
         (void)snprintf(dims, sizeof(dims), "[[[2,%d,8],[2,1,8]],[]]", 99 + i);
-        op_with(&run, "aten::cat", i * 10000, 10, 0, dims, list);
-        op(&run, "aten::mul", i * 10000 + (i == 2 ? 900 : 60), 10, 0);
+        op_with(&run, "aten::cat", i * 10000, 60, 0, dims, list);
+        op(&run, "aten::mul", i * 10000 + (i == 2 ? 960 : 110), 10, 0);
         op_with(&run, "aten::cat", i * 10000 + 2000, 10, 0, "[[[4,9,8],[4,1,8]],[]]", list);
         op(&run, "aten::mul", i * 10000 + 2100, 10, 0);
     }
     analyze(&run);
-    is_int(habit(&run, "growing_cat", "total_us"), 40 + 3 * 50, "short gaps behind those that grow; a long one is none");
+    is_int(habit(&run, "growing_cat", "total_us"), 240 + 3 * 50 + 60,
+           "gaps behind those that grow, of a long one no more than the concatenation took");
     end(&run);
 }
 
@@ -876,8 +903,8 @@ static void gradients_that_no_optimizer_uses_are_told(void)
     frozen_backbone(&run, 0, "[[[10, 64], [10]], []]");
     analyze(&run);
     is_int(habit(&run, "unneeded_gradient", "count"), 1, "one backward pass");
-    is_int(habit(&run, "unneeded_gradient", "total_us"), 310 + 90,
-           "behind the last weight that is updated, with the way there");
+    is_int(habit(&run, "unneeded_gradient", "total_us"), 90 + 310 + 90,
+           "behind the last weight that is updated, with the way there, and what is given back behind it");
     end(&run);
     begin(&run);
     frozen_backbone(&run, 0, "[[[10, 64], [64, 96]], []]");
@@ -899,7 +926,7 @@ static void the_gradient_that_feeds_unneeded_ones_is_none_either(void)
     op(&run, "aten::mm", 150, 40, 0);
     frozen_backbone(&run, 0, "[[[10, 64], [10]], []]");
     analyze(&run);
-    is_int(habit(&run, "unneeded_gradient", "total_us"), 310 + 90 + 30, "one of two products of the node before");
+    is_int(habit(&run, "unneeded_gradient", "total_us"), 90 + 310 + 90 + 30, "one of two products of the node before");
     end(&run);
 }
 
@@ -953,7 +980,7 @@ static void a_vector_goes_with_the_matrix_of_its_layer(void)
 {
     struct run run;
     layer_with_vector(&run, "[[64, 96]]");
-    is_int(habit(&run, "unneeded_gradient", "total_us"), 90 + 330,
+    is_int(habit(&run, "unneeded_gradient", "total_us"), 90 + 330 + 70,
            "neither is updated, whatever else has the vector's size");
     end(&run);
     layer_with_vector(&run, "[[10, 96]]");
@@ -978,7 +1005,7 @@ static void gradients_that_are_cleared_unused_are_told(void)
     in_turn(&run, true, "[[[64, 96]], []]");
     analyze(&run);
     is_int(habit(&run, "unneeded_gradient", "count"), 1, "cleared before the other model's step");
-    is_int(habit(&run, "unneeded_gradient", "total_us"), 310 + 90, "behind the last weight that is updated next");
+    is_int(habit(&run, "unneeded_gradient", "total_us"), 90 + 310 + 90, "behind the last weight that is updated next");
     end(&run);
     begin(&run);
     in_turn(&run, false, "[[[64, 96]], []]");
@@ -1471,6 +1498,7 @@ static void dims_of_any_text_are_read(void)
 int main(void)
 {
     a_loop_is_told_with_its_backward();
+    the_way_to_a_node_goes_with_it();
     few_passes_and_layers_are_no_loop();
     long_calls_of_experts_are_dispatch_where_a_device_computes();
     a_loop_over_groups_is_one_though_its_calls_are_long();

@@ -145,6 +145,8 @@ static const struct maker no_maker = { .row = AP_NO_ROW, .last = AP_NO_ROW, .add
 /* A backward pass, what of it comes behind the last gradient that is needed, and what is made for none before that. */
 struct backward {
     int64_t covered_ns, tail_ns, product_end_ns;
+    int64_t
+        behind_ns; /* from its end to what the program calls next: what is kept for it is given back; -1 = not there yet */
     int64_t feeding_ns;  /* in the node before the tail, what makes the gradient that the tail begins with */
     uint32_t node, tail; /* the outermost node that runs; the first one of the tail; AP_NO_ROW = none */
     uint32_t leaf;       /* the last gradient in the tail that is of an embedding, and not needed: no input has one */
@@ -244,6 +246,7 @@ static enum ap_status end_backward(struct ap_habit_rows *rows, struct backward *
     int64_t tail_ns = pass->has_needed && pass->unneeded ? pass->tail_ns : 0;
     int64_t total_ns = ap_add_sat(tail_ns, pass->within_ns, &rows->habits->overflowed);
     total_ns = ap_add_sat(total_ns, tail_ns ? pass->feeding_ns : 0, &rows->habits->overflowed);
+    total_ns = ap_add_sat(total_ns, tail_ns && pass->behind_ns > 0 ? pass->behind_ns : 0, &rows->habits->overflowed);
     if (tail_ns) {
         int64_t start_ns = rows->trace->events.start_ns[pass->tail];
         ap_habit_add_time(rows->habits, AP_HABIT_unneeded_gradient, start_ns,
@@ -253,6 +256,7 @@ static enum ap_status end_backward(struct ap_habit_rows *rows, struct backward *
         (void)ap_habit_add_in_pieces(rows->habits, AP_HABIT_unneeded_gradient,
                                      tail_ns >= pass->longest_ns ? pass->tail : pass->longest, total_ns, total_ns);
     *pass = (struct backward){ .covered_ns = pass->covered_ns,
+                               .behind_ns = pass->behind_ns,
                                .product_end_ns = pass->product_end_ns,
                                .highest = pass->highest,
                                .node = AP_NO_ROW,
@@ -316,6 +320,7 @@ static void note_node(struct ap_habit_rows *rows, struct backward *pass, uint32_
         (pass->is_behind_embedding && accumulates) || ap_text_ends_with(name, ": EmbeddingBackward0");
     pass->maker.is_open &= accumulates || ap_text_ends_with(name, ": TBackward0");
     pass->covered_ns = ap_row_end_ns(rows->trace, row);
+    pass->behind_ns = -1;
     pass->tail_ns = ap_add_sat(pass->tail_ns, rows->trace->events.dur_ns[row], overflowed);
     pass->tail = pass->tail == AP_NO_ROW ? row : pass->tail;
     pass->node = row;
@@ -338,6 +343,13 @@ static enum ap_status note_product(struct ap_habit_rows *rows, struct backward *
     return AP_OK;
 }
 
+/* At the first row behind the nodes so far. */
+static void note_end(const struct ap_habit_rows *rows, struct backward *pass, uint32_t row)
+{
+    int64_t gap_ns = rows->trace->events.start_ns[row] - pass->covered_ns;
+    pass->behind_ns = gap_ns <= AP_HABIT_GAP_NS ? gap_ns : 0;
+}
+
 static enum ap_status note_row(struct ap_habit_rows *rows, struct backward *pass, uint32_t row, struct ap_error *reterr)
 {
     uint64_t words = ap_row_is_of(rows->trace, row, AP_HOST_KINDS) ? ap_habit_words_of(rows, row) : 0;
@@ -348,6 +360,9 @@ static enum ap_status note_row(struct ap_habit_rows *rows, struct backward *pass
         return note_product(rows, pass, row, AP_HAS(words, PRODUCT) ? 1 : 2, reterr);
     if (is_within)
         return AP_OK;
+    if (pass->behind_ns < 0 && pass->node != AP_NO_ROW && !AP_HAS(words, NODE) &&
+        ap_row_is_of(rows->trace, row, 1u << AP_KIND_operator | 1u << AP_KIND_annotation))
+        note_end(rows, pass, row);
     if (AP_HAS(words, NODE) && begins_pass(rows, pass, row))
         AP_TRY(end_backward(rows, pass, reterr));
     if (AP_HAS(words, NODE))
@@ -361,6 +376,7 @@ enum ap_status ap_habit_find_gradients(struct ap_habit_rows *rows, size_t track,
 {
     const struct ap_row_order *order = &rows->facts->order;
     struct backward pass = { .covered_ns = INT64_MIN,
+                             .behind_ns = -1,
                              .product_end_ns = INT64_MIN,
                              .node = AP_NO_ROW,
                              .tail = AP_NO_ROW,

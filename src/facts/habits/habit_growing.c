@@ -161,16 +161,17 @@ static void note_gathering(const struct ap_habit_rows *rows, struct gathering *g
         note(&group->of[i], BLOCK_CALLS, dur_of(rows, at + i));
 }
 
-/* With the way of Python to each, and what is given back there; what is new has to be put there anyway. */
+/* With the way of Python to each, and what is given back there and behind it. */
 static void add_gathering(struct ap_habit_rows *rows, struct gathering *group, size_t at)
 {
-    int64_t total_ns = 0, least_ns = low_of(&group->of[0]);
-    for (size_t i = 0; i <= BEHIND && (!i || is_behind(rows, at + i, &group->of[i])); i++)
+    int64_t total_ns = 0;
+    size_t i = 0;
+    for (; i <= BEHIND && (!i || is_behind(rows, at + i, &group->of[i])); i++)
         if (group->of[i].grows)
             total_ns =
                 ap_add_sat(total_ns, dur_of(rows, at + i) + ap_habit_lead_ns(rows, at + i), &rows->habits->overflowed);
-    (void)ap_habit_add(rows->habits, AP_HABIT_growing_cat, rows->items[at].row, total_ns,
-                       total_ns > least_ns ? total_ns - least_ns : 0);
+    total_ns = ap_add_sat(total_ns, ap_habit_given_back_ns(rows, at + i - 1, dur_of(rows, at)), &rows->habits->overflowed);
+    (void)ap_habit_add(rows->habits, AP_HABIT_growing_cat, rows->items[at].row, total_ns, total_ns);
 }
 
 /* A queue is moved on: something small is put behind something large, and as much is cut off in front. */
@@ -185,9 +186,7 @@ static void add_queue(struct ap_habit_rows *rows, size_t at)
     if (list.tensors[1].input || of_large < LEAST_QUEUE || of_small > MOST_MOVED * of_large ||
         whole->count != large->count || ap_tensor_elements(whole, 0, whole->count) != of_large + of_small)
         return;
-    /* what it replaces is given back behind it, which takes no longer than writing it */
-    int64_t gap_ns = at + 2 < rows->item_count ? ap_habit_gap_before(rows, at + 2) : 0;
-    int64_t total_ns = dur_of(rows, at) + (gap_ns > 0 ? smaller(gap_ns, dur_of(rows, at)) : 0);
+    int64_t total_ns = dur_of(rows, at) + ap_habit_given_back_ns(rows, at + 1, dur_of(rows, at)); /* what it replaces */
     struct ap_habit *habit = ap_habit_add(rows->habits, AP_HABIT_growing_cat, rows->items[at].row, total_ns,
                                           ap_share_of(total_ns, of_large / (of_large + of_small)));
     if (habit)

@@ -220,6 +220,8 @@ void ap_habit_find_growing(struct ap_habit_rows *rows, size_t track);
 int64_t ap_habit_gap_before(const struct ap_habit_rows *rows, size_t at);
 /** What of this goes with the item: the way of Python to the call, and what it released on it. 0 where it is long. */
 int64_t ap_habit_lead_ns(const struct ap_habit_rows *rows, size_t at);
+/** To give back behind the item what was made in @made_ns, which takes no longer than making it. */
+int64_t ap_habit_given_back_ns(const struct ap_habit_rows *rows, size_t at, int64_t made_ns);
 /** Loops are added when all threads were read. */
 AP_MUST_CHECK enum ap_status ap_habit_find_loops(struct ap_habit_rows *rows, struct ap_error *reterr);
 /** What loops, and in the backward pass their nodes, take. */

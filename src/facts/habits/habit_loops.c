@@ -61,6 +61,12 @@ int64_t ap_habit_lead_ns(const struct ap_habit_rows *rows, size_t at)
     return gap_ns > 0 && gap_ns <= AP_HABIT_GAP_NS ? gap_ns : 0;
 }
 
+int64_t ap_habit_given_back_ns(const struct ap_habit_rows *rows, size_t at, int64_t made_ns)
+{
+    int64_t behind_ns = at + 1 < rows->item_count ? ap_habit_gap_before(rows, at + 1) : 0;
+    return behind_ns > made_ns ? made_ns : behind_ns > 0 ? behind_ns : 0;
+}
+
 /* Its span, with what Python takes to begin it. Long gaps have another cause unless they are rare, but behind a collective
  * they are the wait for it. */
 static int64_t loop_time(const struct ap_habit_rows *rows, enum ap_habit_id id, size_t start, size_t end)
@@ -456,25 +462,29 @@ static void add_time(struct ap_habit_rows *rows, struct ap_habit_loop *loop, int
     ap_habit_add_time(rows->habits, loop->id, start_ns, end_ns);
 }
 
-/* With each node, the way to the next one. */
+/* With each node, the way to it from the one before. */
 static void add_nodes(struct ap_habit_rows *rows, size_t track)
 {
     const struct ap_row_order *order = &rows->facts->order;
-    struct ap_habit_loop *last = NULL;
     int64_t last_end_ns = 0;
+    bool is_behind_node = false;
     for (size_t at = order->track_start[track]; at < order->track_start[track + 1]; at++) {
         uint32_t row = order->rows[at];
-        if (!ap_habit_is_operator(rows, row) || !AP_HAS(ap_habit_words_of(rows, row), NODE))
+        if (!ap_habit_is_operator(rows, row))
             continue;
+        int64_t start_ns = rows->trace->events.start_ns[row], gap_ns = start_ns - last_end_ns;
+        if (!AP_HAS(ap_habit_words_of(rows, row), NODE)) {
+            is_behind_node &= gap_ns < 0;
+            continue;
+        }
         const struct ap_op_detail *op = ap_row_op(rows->trace, row);
         struct ap_habit_loop *loop = op && op->sequence ? maker_of(rows, op->sequence) : NULL;
-        int64_t gap_ns = rows->trace->events.start_ns[row] - last_end_ns;
-        if (last && last == loop && gap_ns > 0 && gap_ns <= AP_HABIT_GAP_NS)
-            add_time(rows, loop, last_end_ns, rows->trace->events.start_ns[row]);
-        last = loop;
+        if (loop && is_behind_node && gap_ns > 0 && gap_ns <= AP_HABIT_GAP_NS)
+            add_time(rows, loop, last_end_ns, start_ns);
+        is_behind_node = true;
         last_end_ns = ap_row_end_ns(rows->trace, row);
         if (loop)
-            add_time(rows, loop, rows->trace->events.start_ns[row], last_end_ns);
+            add_time(rows, loop, start_ns, last_end_ns);
     }
 }
 

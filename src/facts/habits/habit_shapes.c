@@ -20,9 +20,8 @@
 #define LEAST_RISES 0.75        /* of the changes of such a length: one more than before */
 #define LEAST_LENGTHS 4         /* that a growing input was seen with */
 #define LEAST_SIZES 3           /* that a growing tensor was seen with */
-#define LONGEST_RELEASE_NS INT64_C(500000) /* behind a concatenation: longer gaps have another cause */
-#define LENGTH_WORDS 32                    /* lengths of an input that are told apart: 64 in each */
-#define LENGTHS_BEFORE 256                 /* that may be shorter than the first one that is met */
+#define LENGTH_WORDS 32         /* lengths of an input that are told apart: 64 in each */
+#define LENGTHS_BEFORE 256      /* that may be shorter than the first one that is met */
 
 struct shapes {
     struct ap_habits *habits;
@@ -405,26 +404,28 @@ static bool is_growing_cat(struct shapes *shapes, struct growth *groups, int cou
 }
 
 /* Behind each concatenation the tensor that it replaces is given back, page by page where it is large: time of its own in
- * which no operator runs. */
+ * which no operator runs, but no more than writing it took. */
 static void add_releases(struct shapes *shapes, struct growth *groups, int count)
 {
     const struct ap_row_order *order = &shapes->facts->order;
     size_t track = shapes->facts->main_track;
     struct ap_habit *habit = &shapes->habits->of[AP_HABIT_growing_cat];
-    int64_t end_ns = INT64_MAX;
+    int64_t end_ns = INT64_MAX, made_ns = 0;
     for (size_t at = order->track_start[track]; at < order->track_start[track + 1]; at++) {
         uint32_t row = order->rows[at];
         if (!ap_row_is_of(shapes->facts->trace, row, 1u << AP_KIND_operator))
             continue;
         int64_t start_ns = shapes->facts->trace->events.start_ns[row], gap_ns = start_ns - end_ns;
         if (start_ns >= end_ns) {
-            gap_ns = gap_ns <= LONGEST_RELEASE_NS ? gap_ns : 0;
+            gap_ns = gap_ns < made_ns ? gap_ns : made_ns;
             habit->total_ns = ap_add_sat(habit->total_ns, gap_ns, &shapes->habits->overflowed);
             habit->saves_ns = ap_add_sat(habit->saves_ns, gap_ns, &shapes->habits->overflowed);
             end_ns = INT64_MAX;
         }
-        if (is_growing_cat(shapes, groups, count, row))
+        if (is_growing_cat(shapes, groups, count, row)) {
             end_ns = ap_row_end_ns(shapes->facts->trace, row);
+            made_ns = shapes->facts->trace->events.dur_ns[row];
+        }
     }
 }
 

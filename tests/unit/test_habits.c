@@ -306,6 +306,39 @@ static void python_around_recomputation_goes_with_it(void)
     end(&run);
 }
 
+/* A module runs in a frame of @file, which is asked what to do with what an operator saves; then its backward pass. */
+static int64_t checkpointed_by(const char *file, bool again)
+{
+    struct run run;
+    char name[100];
+    begin(&run);
+    (void)snprintf(name, sizeof(name), "%s(422): checkpoint", file);
+    row(&run, "1", name, PYTHON, 0, 100);
+    row(&run, "1", "nn.Module: Block_0", PYTHON, 20, 70);
+    op(&run, "aten::linear", 30, 40, 5);
+    (void)snprintf(name, sizeof(name), "%s(1341): pack_hook", file);
+    row(&run, "1", name, PYTHON, 50, 10);
+    row(&run, "1", "weakref.py(414): __getitem__", PYTHON, 52, 4);
+    node(&run, 200, 100, 5);
+    (void)snprintf(name, sizeof(name), "%s(1351): unpack_hook", file);
+    row(&run, "1", name, PYTHON, 201, 50);
+    op(&run, again ? "aten::linear" : "aten::mm", 220, 20, again ? 8 : 0);
+    node(&run, 300, 20, 4);
+    row(&run, "1", name, PYTHON, 301, 5);
+    analyze(&run);
+    int64_t total_us = habit(&run, "recompute", "total_us");
+    end(&run);
+    return total_us;
+}
+
+static void what_checkpointing_takes_elsewhere_goes_with_it(void)
+{
+    is_int(checkpointed_by("torch/utils/checkpoint.py", true), 51 + 20 + 10 + 10 + 5, "around the module, and its hooks");
+    is_int(checkpointed_by("/opt/torch/utils/checkpoint.py", true), 51 + 45, "wherever it is installed");
+    is_int(checkpointed_by("train.py", true), 51, "a function of the program's that is called so");
+    is_int(checkpointed_by("torch/utils/checkpoint.py", false), 0, "where nothing is computed again");
+}
+
 static void a_loop_that_was_slow_once_is_the_same_loop(void)
 {
     struct run run;
@@ -1508,6 +1541,7 @@ int main(void)
     kinds_of_loops_are_told_apart();
     a_graph_of_the_backward_pass_is_told_where_nothing_uses_it();
     python_around_recomputation_goes_with_it();
+    what_checkpointing_takes_elsewhere_goes_with_it();
     a_loop_that_was_slow_once_is_the_same_loop();
     giving_back_goes_with_a_growing_concatenation();
     forward_work_in_a_node_is_recomputation();

@@ -184,6 +184,8 @@ AP_MUST_CHECK enum ap_status ap_habit_new_loop(struct ap_habit_rows *rows, struc
                                                struct ap_error *reterr);
 /** Forgets the graphs of backward passes unless they are sure, and none is used; behind all threads. */
 void ap_habit_judge_backward_graphs(struct ap_habit_rows *rows);
+/** What checkpointing takes beside the recomputation, where that is there; behind all threads. */
+AP_MUST_CHECK enum ap_status ap_habit_add_checkpointing(struct ap_habit_rows *rows, struct ap_error *reterr);
 /** One more, of the items from @first to @last, of which the better form takes the share @keeps as well. */
 AP_MUST_CHECK enum ap_status ap_habit_add_stretch(struct ap_habit_rows *rows, enum ap_habit_id id, size_t first, size_t last,
                                                   double keeps, struct ap_error *reterr);

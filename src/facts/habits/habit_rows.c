@@ -52,6 +52,7 @@ static enum ap_status look_at_rows(struct ap_habit_rows *rows, struct ap_error *
     for (size_t track = 0; track < rows->facts->order.track_count; track++)
         AP_TRY(look_at_track(rows, track, reterr));
     ap_habit_judge_backward_graphs(rows);
+    AP_TRY(ap_habit_add_checkpointing(rows, reterr));
     ap_habit_add_loops(rows);
     ap_habit_add_constants(rows);
     return AP_OK;

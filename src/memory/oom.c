@@ -15,7 +15,7 @@
 #define FULL_RATIO 0.9
 #define OURS_RATIO 0.8
 #define LEAST_DEVICE_BYTES ((int64_t)4000000000) /* no device that jobs run on has less; our choice */
-#define OTHERS_RATIO 0.5 /* below it others have most: what is left comes in pieces soon */
+#define OTHERS_RATIO 0.5                         /* below it others have most: what is left comes in pieces soon */
 
 const char *ap_oom_verdict_name(enum ap_oom_verdict verdict)
 {

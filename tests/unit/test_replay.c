@@ -554,7 +554,8 @@ static void other_users(void)
         begin(&bench);
         holes(&bench, more ? 512 * MiB : 128 * MiB, 0, 0);
         oom = examine(&bench, 600 * MiB, 512 * MiB, 0);
-        is_int(oom.verdict, more ? AP_OOM_TRULY_FULL : AP_OOM_OTHER_USERS, more ? "a small device" : "no device is so small");
+        is_int(oom.verdict, more ? AP_OOM_TRULY_FULL : AP_OOM_OTHER_USERS,
+               more ? "a small device" : "no device is so small");
         ap_oom_release(&oom);
         end(&bench);
     }

@@ -416,6 +416,33 @@ def second_model_copy(setup, planted):
     return job
 
 
+class Casting(Transformer):
+    """autocast without gradients: a copy of each weight in 16 bits for its product, dropped behind it."""
+
+    def one(self, nodes, what, inputs, tokens, grad, outer):
+        operator, line, _, _, weight = what
+        calls = in_module(operator, line, outer)
+        cast = self.job.obtain(self.weights[weight] * 2, stack("_to_copy", *calls)) if weight else None
+        outputs = super().one(nodes, what, inputs, tokens, grad, outer)
+        if cast:
+            self.job.release(cast, released(*calls))
+        return outputs
+
+
+@scenario("cast-for-each-product", ["weights-in-more-bits"],
+          "a model for inference is loaded in 32 bits and runs under autocast; the twin's weights are in 16 bits",
+          peak_active, steps=3, tokens=1024, layers=6, width=2048, vocabulary=8000)
+def cast_for_each_product(setup, planted):
+    job = setup.with_(element_bytes=4 if planted else 2).job()
+    model = (Casting if planted else Transformer)(job, setup.layers, setup.width, setup.vocabulary, 4 if planted else 2,
+                                                  trained=False)
+    model.element_bytes = 2
+    for _ in range(setup.steps):
+        with job.step():
+            job.release(model.forward(setup.tokens, grad=False, outer=SERVE), released(*SERVE))
+    return job
+
+
 @scenario("buckets-beside-gradients", ["gradients-beside-buckets"],
           "DistributedDataParallel holds a bucket beside each gradient; the gradients of the twin are views of the buckets, "
           "so that there is one of both", peak_active, steps=3, tokens=512, layers=6, width=2048)

@@ -126,6 +126,7 @@ enum ap_status ap_peak_causes_find(const struct ap_owners *owners, const struct 
         causes.gathered_pass_bytes = gathered_in_pass(owners, (uint32_t)owned->device);
     }
     AP_TRY(find_frozen(owners, owned, &causes.frozen_bytes, reterr));
+    AP_TRY(ap_peak_find_cast(owners, owned, &causes.cast_bytes, reterr));
     *ret_causes = causes;
     return AP_OK;
 }

@@ -168,8 +168,8 @@ static bool held_by_others(const struct ap_snapshot_part *pass, const struct ap_
     bool overflowed = false;
     if (!oom->has_device_free || !pass->replay->devices[oom->device].reserved.known)
         return false;
-    *ret_bytes =
-        ap_subtract_sat(ap_subtract_sat(oom->least_bytes, oom->reserved_bytes, &overflowed), oom->device_free_bytes, &overflowed);
+    *ret_bytes = ap_subtract_sat(ap_subtract_sat(oom->least_bytes, oom->reserved_bytes, &overflowed), oom->device_free_bytes,
+                                 &overflowed);
     return *ret_bytes >= 0;
 }
 

@@ -288,6 +288,13 @@ def activation_cache(setup, planted):
     return job
 
 
+@scenario("leak-of-four-steps", ["memory-leak"],
+          "a recording of four steps, of which only three have a beginning and an end: a forward hook keeps an activation of "
+          "each", live_at_end, steps=4, tokens=4096, layers=3)
+def leak_of_four_steps(setup, planted):
+    return activation_cache(setup, planted)
+
+
 @scenario("leak-without-stacks", ["memory-leak"],
           "a tensor of the size of a weight is appended to a list in each step, and no stack was recorded; the twin drops "
           "it",

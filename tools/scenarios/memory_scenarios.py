@@ -450,6 +450,20 @@ def cast_for_each_product(setup, planted):
     return job
 
 
+@scenario("model-of-the-run-before", ["weight-copies"],
+          "a model is trained, and one of the same sizes is built and trained while the first and its optimizer are still "
+          "referred to; the twin drops them first", peak_active, steps=3, tokens=1024, layers=6, width=2048)
+def model_of_run_before(setup, planted):
+    job = setup.job()
+    for run_of_it in range(2):
+        model = setup.model(job)
+        for _ in range(setup.steps):
+            model.train_step(setup.tokens)
+        for address in model.addresses + model.states if not (planted or run_of_it) else ():
+            job.release(address, released(*MAIN))
+    return job
+
+
 @scenario("buckets-beside-gradients", ["gradients-beside-buckets"],
           "DistributedDataParallel holds a bucket beside each gradient; the gradients of the twin are views of the buckets, "
           "so that there is one of both", peak_active, steps=3, tokens=512, layers=6, width=2048)

@@ -289,8 +289,8 @@ def activation_cache(setup, planted):
 
 
 @scenario("leak-of-four-steps", ["memory-leak"],
-          "a recording of four steps, of which only three have a beginning and an end: a forward hook keeps an activation of "
-          "each", live_at_end, steps=4, tokens=4096, layers=3)
+          "a recording of four steps, of which only three have a beginning and an end: a forward hook keeps an activation "
+          "of each", live_at_end, steps=4, tokens=4096, layers=3)
 def leak_of_four_steps(setup, planted):
     return activation_cache(setup, planted)
 
@@ -420,6 +420,26 @@ def second_model_copy(setup, planted):
         job.obtain(job.allocator.live[address], stack("clone", (TORCH + "_tensor.py", 158, "__deepcopy__"), *calls))
     for _ in range(setup.steps):
         model.train_step(setup.tokens)
+    return job
+
+
+@scenario("table-for-each-length", ["buffers-dominate"],
+          "attention's bias of each length that came is kept in a table; the history begins when all have come; the twin "
+          "keeps the longest alone", peak_active, steps=6, tokens=4096, layers=2, width=1024,
+          vocabulary=8000)
+def table_for_each_length(setup, planted):
+    job, tables = setup.job(), []
+    model = setup.model(job, trained=False)
+    calls = (("/srv/job/bias.py", 24, "table"),) + SERVE
+    for eighths in range(4, 9):
+        length = setup.tokens * eighths // 8
+        tables.append(job.obtain(length * length * 32, stack("arange", *calls)))
+    for address in tables[:-1] if not planted else ():
+        job.release(address, released(*calls))
+    job.restart_recording()
+    for step in range(setup.steps):
+        with job.step():
+            job.release(model.forward(setup.tokens * (4 + step % 5) // 8, grad=False, outer=SERVE), released(*SERVE))
     return job
 
 

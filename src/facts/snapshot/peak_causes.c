@@ -54,7 +54,8 @@ static void add_one(const struct ap_owners *owners, const struct ap_owned *owned
     enum ap_owner_evidence evidence = (enum ap_owner_evidence)owned->evidence;
     bool overflowed = false;
     int64_t *sum = NULL;
-    if (evidence == AP_EVIDENCE_ZEROS_KEPT)
+    if (evidence == AP_EVIDENCE_ZEROS_KEPT ||
+        (!owners->has_backward && (evidence == AP_EVIDENCE_KEPT_OUTSIDE || evidence == AP_EVIDENCE_INIT_ALONE)))
         sum = &to->buffers_bytes;
     else if (evidence == AP_EVIDENCE_GATHERED)
         sum = &to->gathered_bytes;

@@ -6,7 +6,7 @@
 #include "allocation_owner.h"
 
 struct ap_peak_causes {
-    int64_t buffers_bytes;         /* zeros that a constructor made, where no backward pass runs */
+    int64_t buffers_bytes;         /* kept: zeros of a constructor, or of no pass or module, where no backward pass runs */
     int64_t recomputed_bytes;      /* activations that a forward made within the backward pass, as checkpoints do */
     int64_t gathered_bytes;        /* weights whose shards were gathered */
     int64_t gathered_pass_bytes;   /* all that the history gathers, over its backward passes */

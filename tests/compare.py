@@ -222,7 +222,7 @@ def check_conditions(tap, runs, old, slow):
     tap.same(all(line.startswith(("::error title=", "::warning title=")) for line in lines), True, "and warnings else")
     tap.same(any("+5%25::" in line for line in lines), True, "their text is escaped")
     stranded = runs.run(ROOT / "fixtures" / "snapshots" / "fragmented.json", "--fail-on", "low", "--github-annotations")
-    tap.same(b"::error file=/srv/train/model.py,line=48,title=Free memory" in stranded.stderr, True,
+    tap.same(b"::warning file=/srv/train/model.py,line=48,title=Free memory" in stranded.stderr, True,
              "a finding with a line stands beside it")
     done = runs.run(slow, "--fail-on", "low", "--github-annotations", "--json-out", runs.folder / "report.json")
     lines = [line.split("::")[1] for line in done.stderr.decode().splitlines()]

@@ -20,7 +20,7 @@ from scenarios.memory_jobs import (BUILD, CALLS, MAIN, TORCH, TRAIN_STEP, Job, T
                                    stack)
 
 # False of all these programs:
-FALSE = {"memory-leak", "memory-spike", "stranded-memory", "gradients-in-forward", "old-gradients"}
+FALSE = {"memory-leak", "memory-spike", "stranded-memory", "gradients-in-forward", "old-gradients", "old-optimizer-state"}
 WRONG_SHARE = 0.03       # of the peak, named as something that it is not
 PARAMETERS, GRADIENTS, STATE, ACTIVATIONS, INPUTS, CACHE, COPIES = (
     "parameters", "gradients", "optimizer state", "activations", "inputs", "KV cache", "copies of weights")
@@ -165,6 +165,24 @@ def adapters(job):
                 with job.booked(STATE):
                     for _ in range(2 * len(small)):
                         job.obtain(1024 * rank * 4, stack("zeros_like", *state_frames))
+
+
+@kind("two models of the same sizes take turns", 0.001)
+def twins(job):
+    models = [training(job) for _ in range(2)]
+    for _ in range(3):
+        for model in models:
+            model.train_step(512)
+
+
+@kind("a reference that is built behind some steps", 0.001)
+def late_reference(job):
+    model = training(job)
+    for _ in range(2):
+        model.train_step(512)
+    training(job)
+    for _ in range(3):
+        model.train_step(512)
 
 
 @kind("gradients of several passes are added up", 0.001)

@@ -306,7 +306,7 @@ static uint32_t choose_candidates(struct origins *origins, uint32_t *ret_groups)
 
 struct candidate {
     int64_t bytes[AP_GROWTH_POINTS], counts[AP_GROWTH_POINTS];
-    int64_t end_bytes, fresh_bytes; /* of those at the last point, made in its period */
+    int64_t end_bytes, old_bytes, fresh_bytes; /* at the end; of these, at the first point; at the last, of its period */
     uint32_t first_entry, last_entry;
 };
 
@@ -328,6 +328,7 @@ static enum ap_status fill_matrix(struct candidate *candidates, struct origins *
             to->counts[point]++;
         }
         add(&to->end_bytes, stay.at_end, stay.bytes, &origins->overflowed);
+        add(&to->old_bytes, stay.at_end && stay.first_point == 0, stay.bytes, &origins->overflowed);
         add(&to->fresh_bytes, stay.first_point + 1 == growth->point_count && stay.end_point == growth->point_count,
             stay.bytes, &origins->overflowed);
         if (stay.first_point == 0 || stay.first_point >= growth->point_count || stay.end_point < growth->point_count)
@@ -391,7 +392,9 @@ static enum ap_status keep_growing(struct ap_growth *growth, const struct candid
             growth->leaking_bytes, most_leaked(growth, &stack, stack.last_bytes - stack.first_bytes, 1), &overflowed);
         growth->leaking_bytes_per_period += stack.bytes_per_period;
         /* The history begins and ends somewhere within a period. */
-        growth->held_bytes = ap_add_sat(growth->held_bytes, most_leaked(growth, &stack, stack.end_bytes, -1), &overflowed);
+        int64_t fresh_bytes = of->end_bytes - (stack.stack ? 0 : of->old_bytes); /* those are as large by chance */
+        int64_t held_bytes = most_leaked(growth, &stack, fresh_bytes, -1);
+        growth->held_bytes = ap_add_sat(growth->held_bytes, held_bytes, &overflowed);
     }
     return AP_OK;
 }

@@ -196,6 +196,33 @@ static void a_leak_is_found(bool annotated)
     end(&bench);
 }
 
+/* Results are collected and dropped at the end; weights of their size, which have no stack either, stay. */
+static void what_was_there_is_not_held(bool dropped)
+{
+    struct bench bench;
+    uint64_t results[20];
+    begin(&bench);
+    for (int i = 0; i < 4; i++)
+        (void)take(&bench, 100000);
+    for (int i = 0; i < 20; i++) {
+        mark(&bench);
+        work(&bench);
+        results[i] = take(&bench, 100000);
+    }
+    mark(&bench);
+    for (int i = 0; i < 20 && dropped; i++)
+        drop(&bench, results[i]);
+    play(&bench, true);
+    struct ap_growth growth = grow(&bench);
+    is_int(growth.verdict, AP_GROWTH_LEAK, "it grows");
+    if (dropped)
+        is_int(growth.held_bytes, 0, "and is dropped at the end");
+    else
+        is_int(growth.held_bytes, 20 * 100000, "all that was collected, and nothing else");
+    ap_growth_release(&growth);
+    end(&bench);
+}
+
 /* Every second step keeps something, and half of the steps are called from elsewhere: each stack alone rises too seldom. */
 static void a_line_with_two_callers_leaks(void)
 {
@@ -400,6 +427,8 @@ static void a_start_is_no_leak(void)
 
 static void a_leak_with_annotations(void)
 {
+    what_was_there_is_not_held(false);
+    what_was_there_is_not_held(true);
     a_leak_is_found(true);
 }
 

@@ -288,6 +288,13 @@ def activation_cache(setup, planted):
     return job
 
 
+@scenario("leak-of-four-steps", ["memory-leak"],
+          "a recording of four steps, of which only three have a beginning and an end: a forward hook keeps an activation "
+          "of each", live_at_end, steps=4, tokens=4096, layers=3)
+def leak_of_four_steps(setup, planted):
+    return activation_cache(setup, planted)
+
+
 @scenario("leak-without-stacks", ["memory-leak"],
           "a tensor of the size of a weight is appended to a list in each step, and no stack was recorded; the twin drops "
           "it",
@@ -413,6 +420,67 @@ def second_model_copy(setup, planted):
         job.obtain(job.allocator.live[address], stack("clone", (TORCH + "_tensor.py", 158, "__deepcopy__"), *calls))
     for _ in range(setup.steps):
         model.train_step(setup.tokens)
+    return job
+
+
+@scenario("table-for-each-length", ["buffers-dominate"],
+          "attention's bias of each length that came is kept in a table; the history begins when all have come; the twin "
+          "keeps the longest alone", peak_active, steps=6, tokens=4096, layers=2, width=1024,
+          vocabulary=8000)
+def table_for_each_length(setup, planted):
+    job, tables = setup.job(), []
+    model = setup.model(job, trained=False)
+    calls = (("/srv/job/bias.py", 24, "table"),) + SERVE
+    for eighths in range(4, 9):
+        length = setup.tokens * eighths // 8
+        tables.append(job.obtain(length * length * 32, stack("arange", *calls)))
+    for address in tables[:-1] if not planted else ():
+        job.release(address, released(*calls))
+    job.restart_recording()
+    for step in range(setup.steps):
+        with job.step():
+            job.release(model.forward(setup.tokens * (4 + step % 5) // 8, grad=False, outer=SERVE), released(*SERVE))
+    return job
+
+
+class Casting(Transformer):
+    """autocast without gradients: a copy of each weight in 16 bits for its product, dropped behind it."""
+
+    def one(self, nodes, what, inputs, tokens, grad, outer):
+        operator, line, _, _, weight = what
+        calls = in_module(operator, line, outer)
+        cast = self.job.obtain(self.weights[weight] * 2, stack("_to_copy", *calls)) if weight else None
+        outputs = super().one(nodes, what, inputs, tokens, grad, outer)
+        if cast:
+            self.job.release(cast, released(*calls))
+        return outputs
+
+
+@scenario("cast-for-each-product", ["weights-in-more-bits"],
+          "a model for inference is loaded in 32 bits and runs under autocast; the twin's weights are in 16 bits",
+          peak_active, steps=3, tokens=1024, layers=6, width=2048, vocabulary=8000)
+def cast_for_each_product(setup, planted):
+    job = setup.with_(element_bytes=4 if planted else 2).job()
+    model = (Casting if planted else Transformer)(job, setup.layers, setup.width, setup.vocabulary, 4 if planted else 2,
+                                                  trained=False)
+    model.element_bytes = 2
+    for _ in range(setup.steps):
+        with job.step():
+            job.release(model.forward(setup.tokens, grad=False, outer=SERVE), released(*SERVE))
+    return job
+
+
+@scenario("model-of-the-run-before", ["weight-copies"],
+          "a model is trained, and one of the same sizes is built and trained while the first and its optimizer are still "
+          "referred to; the twin drops them first", peak_active, steps=3, tokens=1024, layers=6, width=2048)
+def model_of_run_before(setup, planted):
+    job = setup.job()
+    for run_of_it in range(2):
+        model = setup.model(job)
+        for _ in range(setup.steps):
+            model.train_step(setup.tokens)
+        for address in model.addresses + model.states if not (planted or run_of_it) else ():
+            job.release(address, released(*MAIN))
     return job
 
 

@@ -11,6 +11,7 @@
 #define LEAST_BATCHES 4u /* at the peak, of one stack and size */
 #define LEAST_ALIKE 32u  /* entries between two frees of batches: those of one pass are freed at once */
 #define LEAST_BATCH_BYTES 1024
+#define STATES_OF_ADAM 2u
 #define STATE_MATCHED 0.9 /* of the bytes of the weights, and of what is made again */
 #define MOST_OUTPUTS 64u  /* of one stack and size: more are the layers of a model, or rows */
 
@@ -412,9 +413,30 @@ static enum ap_status cut_old_state(struct ap_avoidable_search *search, struct a
     return AP_OK;
 }
 
+struct weights {
+    int64_t *sizes; /* ascending */
+    uint32_t count;
+    double bytes;
+};
+
+static uint32_t count_of_size(const struct weights *weights, int64_t bytes)
+{
+    size_t from = 0, to = 0;
+    AP_BISECT(from, weights->count, at, weights->sizes[at] < bytes);
+    AP_BISECT(to, weights->count, at, weights->sizes[at] <= bytes);
+    return (uint32_t)(to - from);
+}
+
+/* Adam's for all weights of the size, in 16 bits or 32: two models take turns, each with an optimizer of its own. */
+static bool has_weights_for(const struct weights *weights, int64_t bytes, uint32_t states)
+{
+    uint32_t count = count_of_size(weights, bytes) + (bytes % 2 ? 0 : count_of_size(weights, bytes / 2));
+    return states <= STATES_OF_ADAM * count;
+}
+
 /* What one line holds, in order of sizes. Groups of layers that join the optimizer one by one are a part of the weights. */
 static enum ap_status take_old_state(struct ap_avoidable_search *search, struct ap_owned *list, uint32_t count,
-                                     double weights_bytes, struct ap_avoidable *to, struct ap_error *reterr)
+                                     const struct weights *weights, struct ap_avoidable *to, struct ap_error *reterr)
 {
     uint32_t last = 0;
     double made_bytes = 0, matched_bytes = 0;
@@ -430,9 +452,10 @@ static enum ap_status take_old_state(struct ap_avoidable_search *search, struct 
             old += pass < last;
         }
         made_bytes += (double)made * (double)list[i].bytes;
-        matched_bytes += made && old % made == 0 && old ? (double)made * (double)list[i].bytes : 0;
+        if (made && old && old % made == 0 && !has_weights_for(weights, list[i].bytes, made + old))
+            matched_bytes += (double)made * (double)list[i].bytes;
     }
-    if (weights_bytes <= 0 || matched_bytes < STATE_MATCHED * weights_bytes || matched_bytes < STATE_MATCHED * made_bytes)
+    if (!weights->count || matched_bytes < STATE_MATCHED * weights->bytes || matched_bytes < STATE_MATCHED * made_bytes)
         return AP_OK;
     return cut_old_state(search, list, count, last, to, reterr);
 }
@@ -441,17 +464,24 @@ static enum ap_status take_old_state(struct ap_avoidable_search *search, struct 
 static enum ap_status find_old_state_in(struct ap_avoidable_search *search, struct ap_owned *list, uint32_t count,
                                         struct ap_avoidable *to, struct ap_error *reterr)
 {
-    double weights_bytes = 0;
+    struct weights weights = { .count = 0 };
+    AP_TRY(AP_ALLOC(search->owners->gate, weights.sizes, count, reterr));
     ap_sort(list, count, sizeof(*list), by_stack_size_alloc);
     for (uint32_t i = 0; i < count; i++)
-        weights_bytes += category_of(&list[i]) == AP_OWNER_PARAMETERS ? (double)list[i].bytes : 0;
-    for (uint32_t i = 0, end; i < count; i = end) {
+        if (category_of(&list[i]) == AP_OWNER_PARAMETERS) {
+            weights.sizes[weights.count++] = list[i].bytes;
+            weights.bytes += (double)list[i].bytes;
+        }
+    ap_sort(weights.sizes, weights.count, sizeof(*weights.sizes), ap_by_int64);
+    enum ap_status status = AP_OK;
+    for (uint32_t i = 0, end; i < count && status == AP_OK; i = end) {
         for (end = i + 1; end < count && list[end].stack == list[i].stack;)
             end++;
         if (list[i].stack)
-            AP_TRY(take_old_state(search, &list[i], end - i, weights_bytes, to, reterr));
+            status = take_old_state(search, &list[i], end - i, &weights, to, reterr);
     }
-    return AP_OK;
+    AP_FREE(search->owners->gate, weights.sizes, count);
+    return status;
 }
 
 /* A warm-up and a loop may call the same step: state is told apart by the line of the user's that called for it. */

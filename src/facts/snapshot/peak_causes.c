@@ -54,7 +54,8 @@ static void add_one(const struct ap_owners *owners, const struct ap_owned *owned
     enum ap_owner_evidence evidence = (enum ap_owner_evidence)owned->evidence;
     bool overflowed = false;
     int64_t *sum = NULL;
-    if (evidence == AP_EVIDENCE_ZEROS_KEPT)
+    if (evidence == AP_EVIDENCE_ZEROS_KEPT ||
+        (!owners->has_backward && (evidence == AP_EVIDENCE_KEPT_OUTSIDE || evidence == AP_EVIDENCE_INIT_ALONE)))
         sum = &to->buffers_bytes;
     else if (evidence == AP_EVIDENCE_GATHERED)
         sum = &to->gathered_bytes;
@@ -126,6 +127,7 @@ enum ap_status ap_peak_causes_find(const struct ap_owners *owners, const struct 
         causes.gathered_pass_bytes = gathered_in_pass(owners, (uint32_t)owned->device);
     }
     AP_TRY(find_frozen(owners, owned, &causes.frozen_bytes, reterr));
+    AP_TRY(ap_peak_find_cast(owners, owned, &causes.cast_bytes, reterr));
     *ret_causes = causes;
     return AP_OK;
 }

@@ -159,8 +159,15 @@ enum ap_status ap_periods_of_passes(const struct ap_owners *owners, uint32_t dev
         }
         worked = work == AP_WORK_BACKWARD || work == AP_WORK_OPTIMIZER || (worked && work != AP_WORK_FORWARD);
     }
+    /* The last pass is whole as well where its backward pass ran: a recording of four steps has four. */
+    enum ap_status status = AP_OK;
+    if (worked && periods.bound_count == AP_LEAST_PERIODS)
+        status = ap_periods_add(&periods, of->entry_count, reterr);
     if (ap_period_count(&periods) < AP_LEAST_PERIODS)
         periods.bound_count = 0;
-    *ret_periods = periods;
-    return AP_OK;
+    if (status != AP_OK)
+        ap_periods_release(&periods);
+    else
+        *ret_periods = periods;
+    return status;
 }

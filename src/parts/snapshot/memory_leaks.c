@@ -279,15 +279,19 @@ static enum ap_status put_growth(struct ap_snapshot_part *pass, struct ap_value 
 
 /* ------------------------------------------------------------------------------------------------------------ a spike */
 
-/* Of one device: what no usual period fills. */
-static void put_unfilled(struct ap_snapshot_part *pass, struct ap_value *to, bool known, int64_t usual_bytes)
+/* Of one device: what no usual period fills, and where none is known, nothing in the history. */
+static void put_unfilled(struct ap_snapshot_part *pass, struct ap_value *to, bool usual, int64_t filled_bytes)
 {
     const struct ap_snapshot *snapshot = pass->snapshot;
+    const struct ap_replay_device *device = pass->replay->devices;
     int64_t reserved_bytes = 0;
-    known = known && pass->replay->device_count == 1 && snapshot->has & AP_SNAPSHOT_HAS_SEGMENTS;
+    bool known = pass->replay->device_count == 1 && snapshot->has & AP_SNAPSHOT_HAS_SEGMENTS;
+    known = known && (usual || (device->entry_count > 1 && device->requested.known));
+    if (known && !usual)
+        filled_bytes = device->requested.peak_bytes;
     for (uint32_t i = 0; i < snapshot->segment_count; i++)
         reserved_bytes = ap_add_sat(reserved_bytes, snapshot->segments[i].total_bytes, &pass->overflowed);
-    int64_t bytes = ap_subtract_sat(reserved_bytes, usual_bytes, &pass->overflowed);
+    int64_t bytes = ap_subtract_sat(reserved_bytes, filled_bytes, &pass->overflowed);
     ap_put_bytes(pass, to, "unfilled_bytes", known, bytes > 0 ? bytes : 0);
 }
 

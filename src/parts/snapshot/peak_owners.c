@@ -272,6 +272,7 @@ static enum ap_status put_causes(struct ap_peak_part *own, struct ap_value *to, 
                                                                        : (double)causes.gathered_bytes);
     put_cause(own, to, "workspace_bytes", "workspace_ratio", causes.workspace_bytes);
     put_cause(own, to, "frozen_bytes", "frozen_ratio", causes.frozen_bytes);
+    put_cause(own, to, "cast_bytes", "cast_ratio", causes.cast_bytes);
     ap_put_bytes(own->pass, to, "kv_cache_bytes", own->has_largest, causes.cache_bytes);
     ap_put_bool(own->pass, to, "trained", own->has_largest && own->largest.has_history, own->owners->has_backward);
     ap_put_count(own->pass, to, "kv_cache_count", own->has_largest, causes.cache_count);

@@ -244,7 +244,7 @@ void ap_habit_find_single_requests(struct ap_habit_rows *rows);
 void ap_habit_find_micro_batches(struct ap_habit_rows *rows);
 /** Between the steps of optimizers that are made anew: that making takes, too. */
 void ap_habit_find_construction(struct ap_habit_rows *rows);
-/** Passes over the data that begin in the recording. */
-void ap_habit_find_epochs(struct ap_habit_rows *rows);
+/** Passes over the data that begin in the recording, and samples that the loop takes from the workers one by one. */
+void ap_habit_find_waits(struct ap_habit_rows *rows);
 
 #endif

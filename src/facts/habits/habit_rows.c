@@ -39,7 +39,7 @@ static enum ap_status look_at_track(struct ap_habit_rows *rows, size_t track, st
     ap_habit_find_constants(rows);
     if (track == rows->facts->main_track)
         ap_habit_find_micro_batches(rows);
-    ap_habit_find_epochs(rows);
+    ap_habit_find_waits(rows);
     AP_TRY(ap_habit_read_loading(rows, track, reterr));
     return ap_habit_find_waste_of_loading(rows, reterr);
 }

@@ -3,6 +3,7 @@
 #include "typed_habits.h"
 
 static const char workers[] = "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__";
+static const char two[] = "[\"float\",\"float\"]", floats[] = "[\"float\"]";
 
 /* Steps of @waits each, with a layer behind; returns the end. */
 static int64_t steps_of_waits(struct run *run, int steps, int waits, const char *behind)
@@ -91,10 +92,42 @@ static void a_series_that_is_read_again_is_told(void)
     end(&run);
 }
 
+/* A model that is quantized and used, @times; where @once, packed at the start only. */
+static void quantized(struct run *run, int times, bool once)
+{
+    static const char weight[] = "[[64,64],[64]]";
+    begin(run);
+    for (int i = 0; i < times; i++) {
+        if (!i || !once) {
+            op_with(run, "aten::clone", i * 1000, 50, 0, "[[64,64],[]]", two);
+            op_with(run, "aten::aminmax", i * 1000 + 60, 20, 0, "[[64,64]]", floats);
+            op_with(run, "quantized::linear_prepack", i * 1000 + 100, 200, 0, weight, two);
+            op_with(run, "quantized::linear_prepack", i * 1000 + 310, 200, 0, weight, two);
+        }
+        op_with(run, "quantized::linear_dynamic", i * 1000 + 600, 30, 0, "[[4,64],[]]", two);
+        op_with(run, "aten::softmax", i * 1000 + 640, 10, 0, "[[4,64],[]]", two);
+        op_with(run, "aten::div", i * 1000 + 900, 10, 0, "[[4,64],[]]", two);
+    }
+    analyze(run);
+}
+
+static void weights_that_are_packed_for_each_call_are_told(void)
+{
+    struct run run;
+    quantized(&run, 3, false);
+    is_int(habit(&run, "weight_made", "count"), 3, "the first one too: what is recorded goes on");
+    ok(habit(&run, "weight_made", "total_us") >= 3 * 510, "with the copy and the range before it");
+    end(&run);
+    quantized(&run, 3, true);
+    is_int(habit(&run, "weight_made", "count"), 0, "layers of one size, packed at the start");
+    end(&run);
+}
+
 int main(void)
 {
     samples_that_the_loop_puts_together_are_told();
     two_loaders_are_no_epochs();
     a_series_that_is_read_again_is_told();
+    weights_that_are_packed_for_each_call_are_told();
     return done();
 }

@@ -206,6 +206,8 @@ bool ap_habit_is_trained(const struct ap_habit_rows *rows, size_t at, uint32_t n
 AP_MUST_CHECK enum ap_status ap_habit_find_convolutions(struct ap_habit_rows *rows, struct ap_error *reterr);
 /** Elements that are computed and not used, copies that repeat a tensor, weights made anew, penalties on weights. */
 AP_MUST_CHECK enum ap_status ap_habit_find_waste(struct ap_habit_rows *rows, struct ap_error *reterr);
+/** Weights that are packed anew for each call, in a run that does not train. */
+void ap_habit_find_packed(struct ap_habit_rows *rows);
 /** Work on all scores for a choice that needs less: probabilities for the largest, sums of weights for draws. */
 AP_MUST_CHECK enum ap_status ap_habit_find_choices(struct ap_habit_rows *rows, struct ap_error *reterr);
 /** Of what a DataLoader calls: images that are worked on before they are made smaller. */

@@ -123,11 +123,51 @@ static void weights_that_are_packed_for_each_call_are_told(void)
     end(&run);
 }
 
+enum crop { CROPS, READS_THE_REST, CUTS_ONE_SIDE, IN_PLACE };
+
+/* An image is made brighter and cropped; what is left goes into a batch. */
+static void cropped(struct run *run, enum crop crop)
+{
+    static const char image[] = "[[3,200,200],[]]", crops[] = "[[[3,50,50],[3,50,50]],[]]";
+    begin(run);
+    for (int i = 0; i < 2; i++) {
+        int64_t at_us = i * 500;
+        op_with(run, crop == IN_PLACE ? "aten::mul_" : "aten::mul", at_us, 90, 0, image, two);
+        op_with(run, "aten::clamp_", at_us + 90, 60, 0, image, two);
+        op_with(run, "aten::slice", at_us + 160, 2, 0, image, two);
+        if (crop != CUTS_ONE_SIDE)
+            op_with(run, "aten::slice", at_us + 165, 2, 0, "[[3,50,200],[]]", two);
+    }
+    op_with(run, "aten::stack", 1000, 20, 0, crop == CUTS_ONE_SIDE ? "[[[3,50,200],[3,50,200]],[]]" : crops, two);
+    if (crop == READS_THE_REST)
+        op_with(run, "aten::mean", 1100, 20, 0, image, two);
+    analyze(run);
+}
+
+static void work_that_a_crop_throws_away_is_told(void)
+{
+    struct run run;
+    cropped(&run, CROPS);
+    is_int(habit(&run, "unused_elements", "count"), 2, "two images");
+    is_int(habit(&run, "unused_elements", "total_us"), 2 * 150, "each element alone");
+    end(&run);
+    cropped(&run, READS_THE_REST);
+    is_int(habit(&run, "unused_elements", "count"), 1, "the last one is read whole");
+    end(&run);
+    cropped(&run, CUTS_ONE_SIDE);
+    is_int(habit(&run, "unused_elements", "count"), 0, "the head of a sequence");
+    end(&run);
+    cropped(&run, IN_PLACE);
+    is_int(habit(&run, "unused_elements", "count"), 0, "a state that is kept");
+    end(&run);
+}
+
 int main(void)
 {
     samples_that_the_loop_puts_together_are_told();
     two_loaders_are_no_epochs();
     a_series_that_is_read_again_is_told();
     weights_that_are_packed_for_each_call_are_told();
+    work_that_a_crop_throws_away_is_told();
     return done();
 }

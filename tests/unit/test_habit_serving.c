@@ -162,6 +162,36 @@ static void work_that_a_crop_throws_away_is_told(void)
     end(&run);
 }
 
+/* Texts are read off images one by one; @first: the first layer of a call, @scores what is chosen from. */
+static void read_off(struct run *run, const char *first, const char *scores, const char *between)
+{
+    begin(run);
+    for (int i = 0; i < 20; i++) {
+        op_with(run, first, i * 100, 50, 0, "[[1,8,8],[8,8,3]]", two);
+        op_with(run, "aten::argmax", i * 100 + 60, 5, 0, scores, two);
+        if (between)
+            op(run, between, i * 100 + 70, 5, 0);
+    }
+    analyze(run);
+}
+
+static void texts_that_are_read_off_one_by_one_are_told(void)
+{
+    struct run run;
+    read_off(&run, "aten::conv1d", "[[1,8,16],[]]", NULL);
+    is_int(habit(&run, "single_request", "count"), 20, "no choice goes into the next call");
+    end(&run);
+    read_off(&run, "aten::conv1d", "[[1,16],[]]", NULL);
+    is_int(habit(&run, "single_request", "count"), 0, "an action, and what a player sees then");
+    end(&run);
+    read_off(&run, "aten::linear", "[[1,8,16],[]]", NULL);
+    is_int(habit(&run, "single_request", "count"), 0, "no image: it may be what was chosen");
+    end(&run);
+    read_off(&run, "aten::conv1d", "[[1,8,16],[]]", "aten::cat");
+    is_int(habit(&run, "single_request", "count"), 0, "put behind what was there: it is generated");
+    end(&run);
+}
+
 int main(void)
 {
     samples_that_the_loop_puts_together_are_told();
@@ -169,5 +199,6 @@ int main(void)
     a_series_that_is_read_again_is_told();
     weights_that_are_packed_for_each_call_are_told();
     work_that_a_crop_throws_away_is_told();
+    texts_that_are_read_off_one_by_one_are_told();
     return done();
 }

@@ -192,6 +192,30 @@ static void texts_that_are_read_off_one_by_one_are_told(void)
     end(&run);
 }
 
+/* Several passes with dropout. */
+static void passes_with_noise(struct run *run, const char *joins, const char *behind)
+{
+    begin(run);
+    for (int i = 0; i < 4; i++) {
+        op(run, "aten::linear", i * 100, 50, 0);
+        op(run, "aten::dropout", i * 100 + 60, 30, 0);
+    }
+    op(run, joins, 400, 10, 0);
+    op(run, behind, 420, 10, 0);
+    analyze(run);
+}
+
+static void noise_that_is_wanted_is_not_told(void)
+{
+    struct run run;
+    passes_with_noise(&run, "aten::stack", "aten::var");
+    is_int(habit(&run, "inference_dropout", "count"), 0, "how far the answers differ is asked");
+    end(&run);
+    passes_with_noise(&run, "aten::stack", "aten::argmax");
+    is_int(habit(&run, "inference_dropout", "count"), 4, "requests that are answered together");
+    end(&run);
+}
+
 int main(void)
 {
     samples_that_the_loop_puts_together_are_told();
@@ -200,5 +224,6 @@ int main(void)
     weights_that_are_packed_for_each_call_are_told();
     work_that_a_crop_throws_away_is_told();
     texts_that_are_read_off_one_by_one_are_told();
+    noise_that_is_wanted_is_not_told();
     return done();
 }

@@ -163,15 +163,34 @@ void ap_habit_find_passes(struct ap_habit_rows *rows)
 
 /* ---- a run without backward that is recorded for one ---- */
 
+static bool is_spread(struct ap_text name)
+{
+    return ap_text_is(name, "aten::var") || ap_text_is(name, "aten::std") || ap_text_is(name, "aten::var_mean") ||
+           ap_text_is(name, "aten::std_mean");
+}
+
+/* Answers of several passes are put together, and their spread is asked: Monte Carlo dropout, which has to be on. */
+static bool wants_noise(const struct ap_habit_rows *rows)
+{
+    size_t behind = MOST_TO_SPREAD;
+    for (size_t i = 0; i < rows->item_count; i++) {
+        behind = AP_HAS(ap_item_words(rows, &rows->items[i]), GATHER) ? 0 : behind + 1;
+        if (behind <= MOST_TO_SPREAD && is_spread(ap_row_name(rows->trace, rows->items[i].row)))
+            return true;
+    }
+    return false;
+}
+
 void ap_habit_find_graphs(struct ap_habit_rows *rows)
 {
+    bool noise = wants_noise(rows);
     for (size_t i = 0; i < rows->item_count; i++) {
         const struct ap_habit_item *item = &rows->items[i];
         int64_t dur_ns = ap_item_end_ns(rows, item) - ap_item_start_ns(rows, item);
         if (!ap_habit_is_call(rows, item))
             continue;
         bool drops = AP_HAS(ap_item_words(rows, item), DROPOUT);
-        if (drops)
+        if (drops && !noise)
             (void)ap_habit_add(rows->habits, AP_HABIT_inference_dropout, item->row, dur_ns, dur_ns);
         if (ap_item_sequence(rows, item) && ap_habit_sequence_after(rows, i) > ap_item_sequence(rows, item))
             (void)ap_habit_add(rows->habits, AP_HABIT_inference_graph, item->row, dur_ns,

@@ -220,29 +220,54 @@ static bool prepares(struct ap_habit_rows *rows, size_t at, const struct searche
            elements_of(&list.tensors[0]) == (double)table->rows * (double)table->width;
 }
 
+/* What is computed of the table alone before it is searched, from *ret_first to before *ret_last: what is looked for may be
+ * made in between. */
+static bool is_prepared(struct ap_habit_rows *rows, size_t at, const struct searched *table, size_t *looks,
+                        size_t *ret_first, size_t *ret_last)
+{
+    bool computes = false;
+    size_t last = at, first;
+    for (; last && *looks && at - last < MOST_OF_STEP && ap_habit_is_of_step(rows, at, last - 1) &&
+           !prepares(rows, last - 1, table) && !ap_habit_is_same(rows, at, last - 1);
+         --*looks)
+        last--;
+    for (first = last; first && last - first < MOST_BEFORE && ap_habit_is_of_step(rows, at, first - 1) &&
+                       has_rows_of(rows, first - 1, table);
+         computes |= prepares(rows, first, table))
+        first--;
+    *ret_first = first;
+    *ret_last = last;
+    return computes;
+}
+
+/* The first search of several: what came before the recording went the same way, as far as is known. */
+static enum ap_status look_at_first_search(struct ap_habit_rows *rows, size_t at, const struct searched *table,
+                                           size_t *looks, struct ap_error *reterr)
+{
+    uint32_t number, before = rows->weights_made.count;
+    size_t first, last;
+    AP_TRY(ap_pair_map_add(&rows->weights_made, ap_row_op(rows->trace, rows->items[at].row)->signature.id,
+                           rows->items[at].name, &number, reterr));
+    return number == before && is_prepared(rows, at, table, looks, &first, &last)
+               ? ap_habit_add_stretch(rows, AP_HABIT_weight_made, first, last - 1, 0, reterr)
+               : AP_OK;
+}
+
 /* Where nothing is trained, a table of which no other operator since the last search has made a row is the same one: what is
- * computed of it alone before it is searched (norms, casts, scales) was there. What is looked for may be made in between.
+ * computed of it alone before it is searched (norms, casts, scales) was there.
  * @looks: how many operators may be looked at yet; the same search comes again within a step, so few are needed. */
 static enum ap_status look_at_search(struct ap_habit_rows *rows, size_t at, size_t *looks, struct ap_error *reterr)
 {
     struct searched table;
-    bool computes = false;
-    if (rows->node_sequences.count || rows->has_optimizer || !is_search(rows, at, &table))
+    size_t first, last;
+    if (rows->node_sequences.count || rows->has_optimizer || !is_search(rows, at, &table) ||
+        !is_prepared(rows, at, &table, looks, &first, &last))
         return AP_OK;
-    size_t last = at;
-    for (; last && *looks && at - last < MOST_OF_STEP && ap_habit_is_of_step(rows, at, last - 1) &&
-           !prepares(rows, last - 1, &table) && !ap_habit_is_same(rows, at, last - 1);
-         --*looks)
-        last--;
-    size_t first = last;
-    while (first && last - first < MOST_BEFORE && ap_habit_is_of_step(rows, at, first - 1) &&
-           has_rows_of(rows, first - 1, &table)) {
-        first--;
-        computes |= prepares(rows, first, &table);
-    }
-    for (size_t back = first; computes && back-- > 0 && at - back < MOST_OF_STEP && *looks; --*looks) {
-        if (ap_habit_is_same(rows, at, back))
+    for (size_t back = first; back-- > 0 && at - back < MOST_OF_STEP && *looks; --*looks) {
+        if (ap_habit_is_same(rows, at, back)) {
+            AP_TRY(look_at_first_search(rows, back, &table, looks, reterr));
             return ap_habit_add_stretch(rows, AP_HABIT_weight_made, first, last - 1, 0, reterr);
+        }
         if (may_make_rows(rows, back, &table))
             break;
     }

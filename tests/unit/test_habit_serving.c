@@ -123,42 +123,53 @@ static void weights_that_are_packed_for_each_call_are_told(void)
     end(&run);
 }
 
-enum crop { CROPS, READS_THE_REST, CUTS_ONE_SIDE, IN_PLACE };
+enum crop { CROPS, READS_THE_REST, CUTS_ONE_SIDE, IN_PLACE, CUTS_AGAIN };
 
-/* An image is made brighter and cropped; what is left goes into a batch. */
-static void cropped(struct run *run, enum crop crop)
+/* Maps of @channels are scaled and cropped; what is left goes into a batch. */
+static void cropped(struct run *run, enum crop crop, int channels)
 {
-    static const char image[] = "[[3,200,200],[]]", crops[] = "[[[3,50,50],[3,50,50]],[]]";
+    char whole[40], half[40], rest[80];
+    (void)snprintf(whole, sizeof(whole), "[[%d,200,200],[]]", channels);
+    (void)snprintf(half, sizeof(half), "[[%d,50,200],[]]", channels);
+    (void)snprintf(rest, sizeof(rest), "[[[%d,50,%d]],[]]", channels, crop == CUTS_ONE_SIDE ? 200 : 50);
     begin(run);
     for (int i = 0; i < 2; i++) {
         int64_t at_us = i * 500;
-        op_with(run, crop == IN_PLACE ? "aten::mul_" : "aten::mul", at_us, 90, 0, image, two);
-        op_with(run, "aten::clamp_", at_us + 90, 60, 0, image, two);
-        op_with(run, "aten::slice", at_us + 160, 2, 0, image, two);
-        if (crop != CUTS_ONE_SIDE)
-            op_with(run, "aten::slice", at_us + 165, 2, 0, "[[3,50,200],[]]", two);
+        op_with(run, crop == IN_PLACE ? "aten::mul_" : "aten::mul", at_us, 90, 0, whole, two);
+        op_with(run, "aten::clamp_", at_us + 90, 60, 0, whole, two);
+        for (int view = 0; view <= (crop == CUTS_AGAIN); view++) {
+            op_with(run, "aten::slice", at_us + 160 + 10 * view, 2, 0, whole, two);
+            if (crop != CUTS_ONE_SIDE)
+                op_with(run, "aten::slice", at_us + 165 + 10 * view, 2, 0, half, two);
+        }
     }
-    op_with(run, "aten::stack", 1000, 20, 0, crop == CUTS_ONE_SIDE ? "[[[3,50,200],[3,50,200]],[]]" : crops, two);
+    op_with(run, "aten::stack", 1000, 20, 0, rest, two);
     if (crop == READS_THE_REST)
-        op_with(run, "aten::mean", 1100, 20, 0, image, two);
+        op_with(run, "aten::mean", 1100, 20, 0, whole, two);
     analyze(run);
 }
 
 static void work_that_a_crop_throws_away_is_told(void)
 {
     struct run run;
-    cropped(&run, CROPS);
+    cropped(&run, CROPS, 3);
     is_int(habit(&run, "unused_elements", "count"), 2, "two images");
     is_int(habit(&run, "unused_elements", "total_us"), 2 * 150, "each element alone");
     end(&run);
-    cropped(&run, READS_THE_REST);
+    cropped(&run, READS_THE_REST, 3);
     is_int(habit(&run, "unused_elements", "count"), 1, "the last one is read whole");
     end(&run);
-    cropped(&run, CUTS_ONE_SIDE);
+    cropped(&run, CUTS_ONE_SIDE, 3);
     is_int(habit(&run, "unused_elements", "count"), 0, "the head of a sequence");
     end(&run);
-    cropped(&run, IN_PLACE);
+    cropped(&run, IN_PLACE, 3);
     is_int(habit(&run, "unused_elements", "count"), 0, "a state that is kept");
+    end(&run);
+    cropped(&run, CUTS_AGAIN, 3);
+    is_int(habit(&run, "unused_elements", "count"), 0, "two views of one image");
+    end(&run);
+    cropped(&run, CROPS, 8);
+    is_int(habit(&run, "unused_elements", "count"), 0, "no image: it may be kept for the next step");
     end(&run);
 }
 

@@ -133,6 +133,24 @@ static bool is_in_place(const struct ap_habit_rows *rows, size_t at)
     return ap_text_ends_with(ap_row_name(rows->trace, rows->items[at].row), "_");
 }
 
+/* Gray, with or without a mask, or of three colors: other maps may be what a program keeps from step to step. */
+static bool has_colors(const struct ap_tensor_dims *image)
+{
+    int64_t channels = image->dims[image->count - 3];
+    return channels >= 1 && channels <= 4;
+}
+
+/* Several crops of one image, as for views of it or tiles, before the next one is worked on. */
+static bool is_cut_again(const struct ap_habit_rows *rows, size_t first, size_t at)
+{
+    for (size_t next = at + 1; next <= at + MOST_TO_CROPPED && ap_habit_is_of_step(rows, at, next); next++)
+        if (ap_habit_is_same(rows, first, next))
+            return false;
+        else if (ap_habit_is_same(rows, at, next))
+            return true;
+    return false;
+}
+
 /* An image is worked on, and most of it is cut off. A mean or a channel of the whole may be taken on the way, of which the
  * crop has one too. What begins in place may be kept for the next step. */
 static enum ap_status look_at_crop(struct ap_habit_rows *rows, size_t at, struct ap_error *reterr)
@@ -144,7 +162,7 @@ static enum ap_status look_at_crop(struct ap_habit_rows *rows, size_t at, struct
         return AP_OK;
     const struct ap_tensor_dims *all = &list.tensors[0];
     double of_all = elements_of(all);
-    if (of_all < LEAST_ELEMENTS || of_all < LEAST_LEFT_OUT * taken)
+    if (!has_colors(all) || of_all < LEAST_ELEMENTS || of_all < LEAST_LEFT_OUT * taken)
         return AP_OK;
     for (size_t back = at; back-- > 0 && at - back <= MOST_BEFORE_TAKEN && ap_habit_is_of_step(rows, at, back);) {
         uint64_t words = ap_item_words(rows, &rows->items[back]);
@@ -157,7 +175,7 @@ static enum ap_status look_at_crop(struct ap_habit_rows *rows, size_t at, struct
             break;
         }
     }
-    if (first == at || ap_habit_is_used_behind(rows, first, at, all))
+    if (first == at || is_cut_again(rows, first, at) || ap_habit_is_used_behind(rows, first, at, all))
         return AP_OK;
     return ap_habit_add_stretch(rows, AP_HABIT_unused_elements, first, last, taken / of_all, reterr);
 }

@@ -136,8 +136,7 @@ static bool is_in_place(const struct ap_habit_rows *rows, size_t at)
 /* Gray, with or without a mask, or of three colors: other maps may be what a program keeps from step to step. */
 static bool has_colors(const struct ap_tensor_dims *image)
 {
-    int64_t channels = image->dims[image->count - 3];
-    return channels >= 1 && channels <= 4;
+    return image->count >= 3 && image->dims[image->count - 3] >= 1 && image->dims[image->count - 3] <= 4;
 }
 
 /* Several crops of one image, as for views of it or tiles, before the next one is worked on. */
@@ -156,13 +155,12 @@ static bool is_cut_again(const struct ap_habit_rows *rows, size_t first, size_t 
 static enum ap_status look_at_crop(struct ap_habit_rows *rows, size_t at, struct ap_error *reterr)
 {
     struct ap_tensor_list list;
-    double taken = cropped_elements(rows, at);
     size_t first = at, last = at;
-    if (taken <= 0 || !ap_habit_read_tensors(rows, at, &list))
+    if (!ap_habit_read_tensors(rows, at, &list) || !has_colors(&list.tensors[0]))
         return AP_OK;
     const struct ap_tensor_dims *all = &list.tensors[0];
-    double of_all = elements_of(all);
-    if (!has_colors(all) || of_all < LEAST_ELEMENTS || of_all < LEAST_LEFT_OUT * taken)
+    double of_all = elements_of(all), taken = of_all < LEAST_ELEMENTS ? 0 : cropped_elements(rows, at);
+    if (taken <= 0 || of_all < LEAST_LEFT_OUT * taken)
         return AP_OK;
     for (size_t back = at; back-- > 0 && at - back <= MOST_BEFORE_TAKEN && ap_habit_is_of_step(rows, at, back);) {
         uint64_t words = ap_item_words(rows, &rows->items[back]);

@@ -264,8 +264,34 @@ static void objects_that_ranks_hand_each_other_are_told(void)
     end(&run);
 }
 
+/* One rank broadcasts; @made: of how many bytes the pickle is, of which @sent go through the second collective. */
+static void broadcast(struct run *run, const char *made, const char *sent)
+{
+    begin(run);
+    op(run, "aten::linear", 0, 100, 0);
+    op_with(run, "aten::set_", 300, 5, 0, "[[],[]]", "[\"unsigned char\",\"\"]");
+    op_with(run, "aten::to", 310, 5, 0, made, "[\"unsigned char\",\"Scalar\"]");
+    op_with(run, "aten::cat", 320, 5, 0, "[[[1]],[]]", "[\"TensorList\",\"Scalar\"]");
+    op_with(run, "c10d::broadcast_", 330, 10, 0, "[[[1]],[]]", "[\"TensorList\",\"Scalar\"]");
+    op_with(run, "c10d::broadcast_", 500, 10, 0, sent, "[\"TensorList\",\"Scalar\"]");
+    op(run, "aten::linear", 900, 100, 0);
+    analyze(run);
+}
+
+static void objects_in_lists_are_told_by_their_bytes(void)
+{
+    struct run run;
+    broadcast(&run, "[[4096],[]]", "[[[4096]],[]]");
+    is_int(habit(&run, "object_collective", "count"), 1, "as many bytes as the pickle has");
+    end(&run);
+    broadcast(&run, "[[4096],[]]", "[[[512]],[]]");
+    is_int(habit(&run, "object_collective", "count"), 0, "weights, after a number");
+    end(&run);
+}
+
 int main(void)
 {
+    objects_in_lists_are_told_by_their_bytes();
     objects_that_ranks_hand_each_other_are_told();
     samples_that_the_loop_puts_together_are_told();
     two_loaders_are_no_epochs();

@@ -13,7 +13,8 @@ static inline void op_with(struct run *run, const char *name, int64_t start_us, 
 {
     struct ap_op_detail detail = { .sequence = sequence };
     row(run, "1", name, OPERATOR, start_us, dur_us);
-    if (dims && ap_trace_join_signature(run->trace, ap_text_of(dims), ap_text_of(types), &detail.signature, NULL) != AP_OK)
+    if (dims && types &&
+        ap_trace_join_signature(run->trace, ap_text_of(dims), ap_text_of(types), &detail.signature, NULL) != AP_OK)
         abort();
     if ((sequence || dims) && ap_trace_add_op_detail(run->trace, detail, NULL) != AP_OK)
         abort();

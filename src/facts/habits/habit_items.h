@@ -206,10 +206,16 @@ bool ap_habit_is_same(const struct ap_habit_rows *rows, size_t at, size_t other)
 bool ap_habit_is_trained(const struct ap_habit_rows *rows, size_t at, uint32_t number);
 /** Convolutions as products with patches, filters of images with a whole matrix. */
 AP_MUST_CHECK enum ap_status ap_habit_find_convolutions(struct ap_habit_rows *rows, struct ap_error *reterr);
-/** Elements that are computed and not used, copies that repeat a tensor, weights made anew, penalties on weights. */
+/** These, copies that repeat a tensor, weights made anew, penalties on weights. */
 AP_MUST_CHECK enum ap_status ap_habit_find_waste(struct ap_habit_rows *rows, struct ap_error *reterr);
+/** Weights that are packed anew for each call, in a run that does not train. */
+void ap_habit_find_packed(struct ap_habit_rows *rows);
+/** Objects of Python that ranks hand each other, pickled. */
+void ap_habit_find_objects(struct ap_habit_rows *rows);
 /** Work on all scores for a choice that needs less: probabilities for the largest, sums of weights for draws. */
 AP_MUST_CHECK enum ap_status ap_habit_find_choices(struct ap_habit_rows *rows, struct ap_error *reterr);
+/** Elements that are computed and not used, and resizing, where the item takes or resizes something. */
+AP_MUST_CHECK enum ap_status ap_habit_look_at_images(struct ap_habit_rows *rows, size_t at, struct ap_error *reterr);
 /** Of what a DataLoader calls: images that are worked on before they are made smaller. */
 AP_MUST_CHECK enum ap_status ap_habit_find_waste_of_loading(struct ap_habit_rows *rows, struct ap_error *reterr);
 /** A mixture of experts of which each runs on all tokens, as loops. */
@@ -248,7 +254,7 @@ void ap_habit_find_single_requests(struct ap_habit_rows *rows);
 void ap_habit_find_micro_batches(struct ap_habit_rows *rows);
 /** Between the steps of optimizers that are made anew: that making takes, too. */
 void ap_habit_find_construction(struct ap_habit_rows *rows);
-/** Passes over the data that begin in the recording. */
-void ap_habit_find_epochs(struct ap_habit_rows *rows);
+/** Passes over the data that begin in the recording, and samples that the loop takes from the workers one by one. */
+void ap_habit_find_waits(struct ap_habit_rows *rows);
 
 #endif

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT
- * Passes through the model: without backward, for one that never comes, too small; and the starts of epochs. */
+ * Passes through the model: without backward, for one that never comes, too small. */
 #include "habit_items.h"
 
 #include "poison.h"
 
 #define LONGEST_CONSTRUCTION_NS INT64_C(5000000)
-#define WAITS_WITHOUT_LEAD 8   /* behind a start: the workers are not ahead of the loop yet */
-#define MOST_BETWEEN_EPOCHS 12 /* operators from one epoch to the next one: two seeds and an order that is read make nine */
-#define MICRO_PASSES 4         /* backward passes a step: so many are small batches by intent */
-#define MOST_TO_DETACH 512     /* items of a step in which a result is taken out of its graph */
-#define LEAST_OF_LAYERS 0.25   /* of a pass without gradients: with less, what acts upon single answers has the time */
+#define MICRO_PASSES 4       /* backward passes a step: so many are small batches by intent */
+#define MOST_TO_DETACH 512   /* items of a step in which a result is taken out of its graph */
+#define MOST_TO_SPREAD 6     /* operators from answers that are put together to their spread */
+#define LEAST_OF_LAYERS 0.25 /* of a pass without gradients: with less, what acts upon single answers has the time */
 
 /* ---- passes that no backward pass goes through ---- */
 
@@ -164,15 +163,34 @@ void ap_habit_find_passes(struct ap_habit_rows *rows)
 
 /* ---- a run without backward that is recorded for one ---- */
 
+static bool is_spread(struct ap_text name)
+{
+    return ap_text_is(name, "aten::var") || ap_text_is(name, "aten::std") || ap_text_is(name, "aten::var_mean") ||
+           ap_text_is(name, "aten::std_mean");
+}
+
+/* Answers of several passes are put together, and their spread is asked: Monte Carlo dropout, which has to be on. */
+static bool wants_noise(const struct ap_habit_rows *rows)
+{
+    size_t behind = MOST_TO_SPREAD;
+    for (size_t i = 0; i < rows->item_count; i++) {
+        behind = AP_HAS(ap_item_words(rows, &rows->items[i]), GATHER) ? 0 : behind + 1;
+        if (behind <= MOST_TO_SPREAD && is_spread(ap_row_name(rows->trace, rows->items[i].row)))
+            return true;
+    }
+    return false;
+}
+
 void ap_habit_find_graphs(struct ap_habit_rows *rows)
 {
+    bool noise = wants_noise(rows);
     for (size_t i = 0; i < rows->item_count; i++) {
         const struct ap_habit_item *item = &rows->items[i];
         int64_t dur_ns = ap_item_end_ns(rows, item) - ap_item_start_ns(rows, item);
         if (!ap_habit_is_call(rows, item))
             continue;
         bool drops = AP_HAS(ap_item_words(rows, item), DROPOUT);
-        if (drops)
+        if (drops && !noise)
             (void)ap_habit_add(rows->habits, AP_HABIT_inference_dropout, item->row, dur_ns, dur_ns);
         if (ap_item_sequence(rows, item) && ap_habit_sequence_after(rows, i) > ap_item_sequence(rows, item))
             (void)ap_habit_add(rows->habits, AP_HABIT_inference_graph, item->row, dur_ns,
@@ -210,7 +228,7 @@ enum ap_status ap_habit_find_nodes_again(struct ap_habit_rows *rows, size_t trac
     return AP_OK;
 }
 
-/* ---- small batches; starts of epochs ---- */
+/* ---- small batches ---- */
 
 void ap_habit_find_micro_batches(struct ap_habit_rows *rows)
 {
@@ -251,57 +269,4 @@ void ap_habit_find_construction(struct ap_habit_rows *rows)
         habit->total_ns = ap_add_sat(habit->total_ns, after_ns, &rows->habits->overflowed);
         habit->saves_ns = ap_add_sat(habit->saves_ns, after_ns, &rows->habits->overflowed);
     }
-}
-
-static void add_epoch(struct ap_habit_rows *rows, const struct ap_habit_item *from, const struct ap_habit_item *to)
-{
-    int64_t dur_ns = ap_item_end_ns(rows, to) - ap_item_start_ns(rows, from);
-    (void)ap_habit_add(rows->habits, AP_HABIT_epoch_start, from->row, dur_ns, dur_ns);
-}
-
-/* Of the same start: no start of its own. */
-static void add_wait(struct ap_habit_rows *rows, const struct ap_habit_item *item)
-{
-    struct ap_habit *habit = &rows->habits->of[AP_HABIT_epoch_start];
-    int64_t dur_ns = ap_item_end_ns(rows, item) - ap_item_start_ns(rows, item);
-    habit->total_ns = ap_add_sat(habit->total_ns, dur_ns, &rows->habits->overflowed);
-    habit->saves_ns = ap_add_sat(habit->saves_ns, dur_ns, &rows->habits->overflowed);
-    ap_habit_add_time(rows->habits, AP_HABIT_epoch_start, ap_item_start_ns(rows, item), ap_item_end_ns(rows, item));
-}
-
-/* Where one ends and the next begins there are two waits with nothing between. The first wait of a recording that begins
- * with an epoch is such a start too, where there are others. */
-void ap_habit_find_epochs(struct ap_habit_rows *rows)
-{
-    const struct ap_habit_item *last = NULL, *first = NULL, *behind_start = NULL; /* not added yet: the end of one? */
-    size_t between = 0, found = 0, behind = WAITS_WITHOUT_LEAD;
-    bool has_worked = false;
-    for (size_t i = 0; i < rows->item_count; i++) {
-        const struct ap_habit_item *item = &rows->items[i];
-        if (!AP_HAS(ap_item_words(rows, item), WORKERS)) {
-            bool works = ap_item_words(rows, item) & (AP_BIT(NODE) | AP_BIT(OPTIMIZER) | AP_BIT(HEAVY));
-            between = works ? MOST_BETWEEN_EPOCHS : between + 1;
-            has_worked |= works;
-            continue;
-        }
-        if (last && between < MOST_BETWEEN_EPOCHS) {
-            add_epoch(rows, last, item);
-            first = first == last ? NULL : first;
-            found++;
-            behind = 0;
-            behind_start = NULL;
-        } else {
-            if (behind_start)
-                add_wait(rows, behind_start);
-            behind_start = behind < WAITS_WITHOUT_LEAD ? item : NULL;
-            behind++;
-        }
-        first = !last && !has_worked ? item : first;
-        last = item;
-        between = 0;
-    }
-    if (behind_start)
-        add_wait(rows, behind_start);
-    if (found && first)
-        add_epoch(rows, first, first);
 }

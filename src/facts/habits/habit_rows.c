@@ -4,6 +4,13 @@
 
 #include "poison.h"
 
+static void look_at_requests(struct ap_habit_rows *rows, size_t track)
+{
+    if (track == rows->facts->main_track)
+        ap_habit_find_single_requests(rows);
+    ap_habit_find_packed(rows);
+}
+
 static enum ap_status look_at_track(struct ap_habit_rows *rows, size_t track, struct ap_error *reterr)
 {
     bool trains = rows->node_sequences.count != 0;
@@ -15,6 +22,7 @@ static enum ap_status look_at_track(struct ap_habit_rows *rows, size_t track, st
     AP_TRY(ap_habit_find_choices(rows, reterr));
     AP_TRY(ap_habit_find_convolutions(rows, reterr));
     AP_TRY(ap_habit_find_experts(rows, reterr));
+    ap_habit_find_objects(rows);
     ap_habit_find_history(rows);
     ap_habit_find_growing(rows, track);
     AP_TRY(ap_habit_find_attention(rows, reterr));
@@ -32,14 +40,14 @@ static enum ap_status look_at_track(struct ap_habit_rows *rows, size_t track, st
     }
     if (rows->last_node_ns == INT64_MIN && !rows->has_optimizer)
         ap_habit_find_graphs(rows);
-    if (!trains && !rows->has_optimizer && track == rows->facts->main_track)
-        ap_habit_find_single_requests(rows);
+    if (!trains && !rows->has_optimizer)
+        look_at_requests(rows, track);
     ap_habit_find_argument_checks(rows);
     ap_habit_find_construction(rows);
     ap_habit_find_constants(rows);
     if (track == rows->facts->main_track)
         ap_habit_find_micro_batches(rows);
-    ap_habit_find_epochs(rows);
+    ap_habit_find_waits(rows);
     AP_TRY(ap_habit_read_loading(rows, track, reterr));
     return ap_habit_find_waste_of_loading(rows, reterr);
 }

@@ -291,6 +291,24 @@ static bool takes_a_row(const struct ap_habit_rows *rows, size_t at)
            ap_habit_read_tensors(rows, at, &list) && list.tensors[0].dims[0] > 1;
 }
 
+/* Choices at several places at once, and an image behind: texts are read off. What is generated goes on with its choice,
+ * and a player sees what came of it. */
+static bool is_read_off(const struct ap_habit_rows *rows, size_t at)
+{
+    struct ap_tensor_list list;
+    if (!AP_HAS(ap_item_words(rows, &rows->items[at]), CHOSEN) || !ap_habit_read_tensors(rows, at, &list))
+        return false;
+    const struct ap_tensor_dims *scores = &list.tensors[0];
+    if (ap_tensor_elements(scores, 0, scores->count - 1) < 2)
+        return false;
+    for (size_t next = at + 1; next < rows->item_count; next++)
+        if (AP_HAS(ap_item_words(rows, &rows->items[next]), HEAVY))
+            return ap_text_starts_with(ap_row_name(rows->trace, rows->items[next].row), "aten::conv");
+        else if (ap_item_words(rows, &rows->items[next]) & (AP_BIT(SCALAR) | AP_BIT(GATHER) | AP_BIT(CHOICE)))
+            return false;
+    return false;
+}
+
 void ap_habit_find_single_requests(struct ap_habit_rows *rows)
 {
     uint64_t calls = 0, layers = 0, choices = 0, answers = 0;
@@ -301,7 +319,7 @@ void ap_habit_find_single_requests(struct ap_habit_rows *rows)
         int64_t dur_ns = ap_item_end_ns(rows, item) - ap_item_start_ns(rows, item), gap_ns = ap_habit_gap_before(rows, i);
         bool is_layer = AP_HAS(ap_item_words(rows, item), HEAVY), of_one = is_layer && is_of_one(rows, i);
         choices += AP_HAS(ap_item_words(rows, item), CHOICE);
-        answers += AP_HAS(ap_item_words(rows, item), CHOICE) && takes_a_row(rows, i + 1);
+        answers += AP_HAS(ap_item_words(rows, item), CHOICE) && (takes_a_row(rows, i + 1) || is_read_off(rows, i));
         of_one_ns += of_one ? dur_ns : 0;
         of_more_ns += is_layer && !of_one ? dur_ns : 0;
         calls += of_one;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Work whose result nobody needs, or that was there already: elements that are computed and left out, copies that repeat a
- * tensor, weights and sparse matrices that are made anew, and sums over all weights. */
+ * Work whose result nobody needs, or that was there already: copies that repeat a tensor, weights and sparse matrices that
+ * are made anew, and sums over all weights. */
 #include <math.h>
 
 #include "habit_items.h"
@@ -8,11 +8,7 @@
 #include "poison.h"
 
 #define LEAST_ELEMENTS (16 * 1024) /* fewer cost nothing */
-#define LEAST_LEFT_OUT 4           /* so many times more are computed than are used */
 #define MOST_BEFORE 12             /* operators that made what is used */
-#define MOST_BEFORE_TAKEN 24       /* likewise what is taken: with the numbers that transforms make between them */
-#define LOOKS_BEHIND_EACH 16       /* operators behind it that may use the rest, for each operator of the thread */
-#define MOST_JOINS 8               /* operators that put results together, one behind the other */
 #define USER_ITEMS 8               /* operators until what was repeated is used */
 #define MOST_PACKED 8              /* small integers in one number */
 #define LEAST_TABLE_ROWS 1024      /* that are searched */
@@ -33,125 +29,6 @@
 static double elements_of(const struct ap_tensor_dims *tensor)
 {
     return ap_tensor_elements(tensor, 0, tensor->count);
-}
-
-/* ---- elements that nobody uses ---- */
-
-/* Elements of what is taken, by the first that is called with it; 0 = not known. */
-static double taken_elements(struct ap_habit_rows *rows, size_t at)
-{
-    struct ap_tensor_list list;
-    return ap_habit_is_of_step(rows, at, at + 1) && ap_habit_read_tensors(rows, at + 1, &list)
-               ? elements_of(&list.tensors[0])
-               : 0;
-}
-
-/* The same sizes, where dimensions of one are put before those of one of them: an image as a batch of one. */
-static bool is_same_image(const struct ap_tensor_dims *one, const struct ap_tensor_dims *other)
-{
-    const struct ap_tensor_dims *shorter = one->count < other->count ? one : other;
-    const struct ap_tensor_dims *longer = shorter == one ? other : one;
-    int more = longer->count - shorter->count;
-    for (int i = 0; i < longer->count; i++)
-        if (longer->dims[i] != (i < more ? 1 : shorter->dims[i - more]))
-            return false;
-    return true;
-}
-
-/* Made by each element alone, or, where channels are taken, by each channel alone. */
-static bool is_by_element(struct ap_habit_rows *rows, size_t at, const struct ap_tensor_dims *all, bool takes_channels)
-{
-    struct ap_tensor_list list;
-    uint64_t words = ap_item_words(rows, &rows->items[at]);
-    if (!ap_habit_read_tensors(rows, at, &list))
-        return false;
-    const struct ap_tensor_dims *from = &list.tensors[0];
-    if (AP_HAS(words, RESIZE))
-        return takes_channels && from->count == 4 && all->count == 4 && from->dims[0] == all->dims[0] &&
-               from->dims[1] == all->dims[1];
-    if (!takes_channels && list.count > 1 && ap_tensor_equal(&list.tensors[1], all))
-        return false; /* a resize of both would be the better form: none is sure */
-    return (takes_channels ? AP_HAS(words, BY_ELEMENT) : AP_HAS(words, AFFINE)) && is_same_image(from, all);
-}
-
-/* Results that are put together: batches of a loader, all that was said about a data set. */
-static bool is_join(const struct ap_habit_rows *rows, size_t at)
-{
-    struct ap_text name = ap_row_name(rows->trace, rows->items[at].row);
-    return ap_text_is(name, "aten::stack") || ap_text_is(name, "aten::cat");
-}
-
-/* Each item is asked for its name once, as long as @at grows. */
-static bool is_joined_behind(struct ap_habit_rows *rows, size_t at, const struct ap_tensor_dims *all)
-{
-    struct ap_tensor_list list;
-    size_t next = rows->next_join > at ? rows->next_join : at + 1;
-    while (next < rows->item_count && !is_join(rows, next))
-        next++;
-    rows->next_join = next;
-    for (size_t end = next + MOST_JOINS; next < end && next < rows->item_count; next++) {
-        bool reads = is_join(rows, next) && ap_habit_read_tensors(rows, next, &list);
-        for (int i = 0; reads && i < list.count; i++)
-            if (is_same_image(&list.tensors[i], all))
-                return true;
-    }
-    return false;
-}
-
-void ap_habit_begin_search(struct ap_habit_rows *rows)
-{
-    rows->next_join = 0;
-    rows->looks_left = LOOKS_BEHIND_EACH * rows->item_count + MOST_OF_STEP;
-}
-
-bool ap_habit_is_used_behind(struct ap_habit_rows *rows, size_t first, size_t at, const struct ap_tensor_dims *all)
-{
-    for (size_t next = at + 1; ap_habit_is_of_step(rows, at, next); next++) {
-        if (ap_habit_is_same(rows, first, next) || ap_habit_is_same(rows, at, next))
-            break;
-        if (!rows->looks_left || ap_habit_has_tensor(rows, next, all))
-            return true;
-        rows->looks_left--;
-    }
-    return is_joined_behind(rows, at, all);
-}
-
-static enum ap_status look_at_taken(struct ap_habit_rows *rows, size_t at, struct ap_error *reterr)
-{
-    struct ap_tensor_list list, before;
-    bool takes_channels = AP_HAS(ap_item_words(rows, &rows->items[at]), TAKES);
-    double taken = taken_elements(rows, at);
-    size_t first = at, last = at;
-    if (!ap_habit_read_tensors(rows, at, &list) || taken <= 0)
-        return AP_OK;
-    const struct ap_tensor_dims *all = &list.tensors[0];
-    double of_all = elements_of(all);
-    if (of_all < LEAST_ELEMENTS || of_all < LEAST_LEFT_OUT * taken)
-        return AP_OK;
-    for (size_t back = at; back-- > 0 && at - back <= MOST_BEFORE_TAKEN && ap_habit_is_of_step(rows, at, back);) {
-        if (is_by_element(rows, back, all, takes_channels)) {
-            first = back;
-            last = last == at ? back : last;
-        } else if (ap_habit_has_tensor(rows, back, all)) {
-            break;
-        }
-        if (AP_HAS(ap_item_words(rows, &rows->items[back]), RESIZE))
-            break;
-    }
-    if (first == at || ap_habit_is_used_behind(rows, first, at, all))
-        return AP_OK;
-    if (ap_habit_read_tensors(rows, first, &before) && before.tensors[0].element != all->element)
-        last = at; /* of smaller elements the resize is quicker, too */
-    return ap_habit_add_stretch(rows, AP_HABIT_unused_elements, first, last, taken / of_all, reterr);
-}
-
-/* ---- images of another size ---- */
-
-/* A resize right behind it is one of what it made: without the way by the other size it has less to read, or none to do. */
-static enum ap_status look_at_resample(struct ap_habit_rows *rows, size_t at, struct ap_error *reterr)
-{
-    bool goes_on = ap_habit_is_of_step(rows, at, at + 1) && AP_HAS(ap_item_words(rows, &rows->items[at + 1]), TO_SIZE);
-    return ap_habit_add_stretch(rows, AP_HABIT_resample, at, at + goes_on, 0, reterr);
 }
 
 /* ---- checks of arguments ---- */
@@ -343,29 +220,54 @@ static bool prepares(struct ap_habit_rows *rows, size_t at, const struct searche
            elements_of(&list.tensors[0]) == (double)table->rows * (double)table->width;
 }
 
+/* What is computed of the table alone before it is searched, from *ret_first to before *ret_last: what is looked for may be
+ * made in between. */
+static bool is_prepared(struct ap_habit_rows *rows, size_t at, const struct searched *table, size_t *looks,
+                        size_t *ret_first, size_t *ret_last)
+{
+    bool computes = false;
+    size_t last = at, first;
+    for (; last && *looks && at - last < MOST_OF_STEP && ap_habit_is_of_step(rows, at, last - 1) &&
+           !prepares(rows, last - 1, table) && !ap_habit_is_same(rows, at, last - 1);
+         --*looks)
+        last--;
+    for (first = last; first && last - first < MOST_BEFORE && ap_habit_is_of_step(rows, at, first - 1) &&
+                       has_rows_of(rows, first - 1, table);
+         computes |= prepares(rows, first, table))
+        first--;
+    *ret_first = first;
+    *ret_last = last;
+    return computes;
+}
+
+/* The first search of several: what came before the recording went the same way, as far as is known. */
+static enum ap_status look_at_first_search(struct ap_habit_rows *rows, size_t at, const struct searched *table,
+                                           size_t *looks, struct ap_error *reterr)
+{
+    uint32_t number, before = rows->weights_made.count;
+    size_t first, last;
+    AP_TRY(ap_pair_map_add(&rows->weights_made, ap_row_op(rows->trace, rows->items[at].row)->signature.id,
+                           rows->items[at].name, &number, reterr));
+    return number == before && is_prepared(rows, at, table, looks, &first, &last)
+               ? ap_habit_add_stretch(rows, AP_HABIT_weight_made, first, last - 1, 0, reterr)
+               : AP_OK;
+}
+
 /* Where nothing is trained, a table of which no other operator since the last search has made a row is the same one: what is
- * computed of it alone before it is searched (norms, casts, scales) was there. What is looked for may be made in between.
+ * computed of it alone before it is searched (norms, casts, scales) was there.
  * @looks: how many operators may be looked at yet; the same search comes again within a step, so few are needed. */
 static enum ap_status look_at_search(struct ap_habit_rows *rows, size_t at, size_t *looks, struct ap_error *reterr)
 {
     struct searched table;
-    bool computes = false;
-    if (rows->node_sequences.count || rows->has_optimizer || !is_search(rows, at, &table))
+    size_t first, last;
+    if (rows->node_sequences.count || rows->has_optimizer || !is_search(rows, at, &table) ||
+        !is_prepared(rows, at, &table, looks, &first, &last))
         return AP_OK;
-    size_t last = at;
-    for (; last && *looks && at - last < MOST_OF_STEP && ap_habit_is_of_step(rows, at, last - 1) &&
-           !prepares(rows, last - 1, &table) && !ap_habit_is_same(rows, at, last - 1);
-         --*looks)
-        last--;
-    size_t first = last;
-    while (first && last - first < MOST_BEFORE && ap_habit_is_of_step(rows, at, first - 1) &&
-           has_rows_of(rows, first - 1, &table)) {
-        first--;
-        computes |= prepares(rows, first, &table);
-    }
-    for (size_t back = first; computes && back-- > 0 && at - back < MOST_OF_STEP && *looks; --*looks) {
-        if (ap_habit_is_same(rows, at, back))
+    for (size_t back = first; back-- > 0 && at - back < MOST_OF_STEP && *looks; --*looks) {
+        if (ap_habit_is_same(rows, at, back)) {
+            AP_TRY(look_at_first_search(rows, back, &table, looks, reterr));
             return ap_habit_add_stretch(rows, AP_HABIT_weight_made, first, last - 1, 0, reterr);
+        }
         if (may_make_rows(rows, back, &table))
             break;
     }
@@ -506,22 +408,6 @@ static enum ap_status look_at_penalty(struct ap_habit_rows *rows, size_t at, siz
     return count >= PENALIZED && differ ? ap_habit_add_stretch(rows, AP_HABIT_weight_penalty, at, last, 0, reterr) : AP_OK;
 }
 
-static enum ap_status look_at_images(struct ap_habit_rows *rows, size_t at, struct ap_error *reterr)
-{
-    uint64_t words = ap_item_words(rows, &rows->items[at]);
-    if (words & (AP_BIT(TAKES) | AP_BIT(RESIZE)))
-        AP_TRY(look_at_taken(rows, at, reterr));
-    return AP_HAS(words, RESAMPLE) ? look_at_resample(rows, at, reterr) : AP_OK;
-}
-
-enum ap_status ap_habit_find_waste_of_loading(struct ap_habit_rows *rows, struct ap_error *reterr)
-{
-    ap_habit_begin_search(rows);
-    for (size_t at = 0; at < rows->item_count; at++)
-        AP_TRY(look_at_images(rows, at, reterr));
-    return AP_OK;
-}
-
 enum ap_status ap_habit_find_waste(struct ap_habit_rows *rows, struct ap_error *reterr)
 {
     size_t looks = LOOKS_EACH * rows->item_count + MOST_OF_STEP;
@@ -530,7 +416,7 @@ enum ap_status ap_habit_find_waste(struct ap_habit_rows *rows, struct ap_error *
         uint64_t words = ap_item_words(rows, &rows->items[at]);
         if (!ap_habit_is_call(rows, &rows->items[at]))
             continue;
-        AP_TRY(look_at_images(rows, at, reterr));
+        AP_TRY(ap_habit_look_at_images(rows, at, reterr));
         if (AP_HAS(words, REPEAT))
             AP_TRY(look_at_repeat(rows, at, reterr));
         if (AP_HAS(words, DIAGONAL))

@@ -20,6 +20,8 @@ bool ap_finding_is_remark(const struct ap_value *finding)
 const char *ap_nothing_found(const struct ap_value *root)
 {
     const struct ap_value *events = ap_value_at(root, "trace.events.total");
+    if (ap_value_integer(ap_value_at(root, "cluster.rank_count"), 0) > 1)
+        return "Nothing above threshold between the ranks. What all of them do alike, the report on one of them tells.";
     return events && !ap_value_integer(events, 0) ? "The trace has no events: nothing could be judged."
                                                   : "Nothing above threshold.";
 }

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT
+ * Weights that are quantized and packed for a call, used, and packed again for the next one. */
+#include "habit_items.h"
+
+#include "poison.h"
+
+#define MODELS_MAX 8                    /* that are told apart, by the first weight of each */
+#define LONGEST_GAP_NS INT64_C(2000000) /* in which modules are copied and replaced: a longer one has another cause */
+
+/* From the first operator on what becomes weights to the last one that packs them. */
+struct packing {
+    size_t first, pack, last;
+    bool is_added;
+};
+
+static bool is_quantized(const struct ap_habit_rows *rows, size_t at)
+{
+    return ap_text_starts_with(ap_row_name(rows->trace, rows->items[at].row), "quantized::");
+}
+
+/* Brings a quantized weight into the order that its kernel takes. */
+static bool is_pack(const struct ap_habit_rows *rows, size_t at)
+{
+    struct ap_text name = ap_row_name(rows->trace, rows->items[at].row);
+    return is_quantized(rows, at) ? ap_text_contains(name, ap_text_of("_prepack"))
+                                  : ap_text_starts_with(name, "aten::fbgemm_pack_") ||
+                                        ap_text_starts_with(name, "aten::_convert_weight_to_int4pack");
+}
+
+static bool is_use(const struct ap_habit_rows *rows, size_t at)
+{
+    return AP_HAS(ap_item_words(rows, &rows->items[at]), HEAVY) || (is_quantized(rows, at) && !is_pack(rows, at));
+}
+
+/* Copies, ranges, scales and rounding of weights; no layer, and nothing else that makes a model's input. */
+static bool prepares(const struct ap_habit_rows *rows, size_t at)
+{
+    struct ap_text name = ap_row_name(rows->trace, rows->items[at].row);
+    return (ap_item_words(rows, &rows->items[at]) &
+            (AP_BIT(NO_WORK) | AP_BIT(COPY) | AP_BIT(FILLS) | AP_BIT(CONSTANT) | AP_BIT(SCALAR) | AP_BIT(BY_ELEMENT) |
+             AP_BIT(REDUCTION) | AP_BIT(ORDERED) | AP_BIT(VIEW) | AP_BIT(PAIRED) | AP_BIT(ZEROS) |
+             AP_BIT(OF_CONSTANT_ALONE))) ||
+           is_pack(rows, at) || ap_text_is(name, "aten::aminmax") || ap_text_starts_with(name, "aten::quantize_per_") ||
+           ap_text_starts_with(name, "aten::_empty_");
+}
+
+static size_t first_of_packing(const struct ap_habit_rows *rows, size_t pack)
+{
+    size_t first = pack;
+    while (first && ap_habit_is_of_step(rows, pack, first - 1) && !is_use(rows, first - 1) && prepares(rows, first - 1) &&
+           ap_habit_gap_before(rows, first) <= LONGEST_GAP_NS)
+        first--;
+    return first;
+}
+
+static void add_packing(struct ap_habit_rows *rows, struct packing *packing)
+{
+    int64_t from_ns = ap_item_start_ns(rows, &rows->items[packing->first]) - ap_habit_lead_ns(rows, packing->first);
+    int64_t to_ns = ap_item_end_ns(rows, &rows->items[packing->last]);
+    struct ap_habit *habit = ap_habit_add_in_pieces(rows->habits, AP_HABIT_weight_made, rows->items[packing->pack].row,
+                                                    to_ns - from_ns, to_ns - from_ns);
+    ap_habit_add_time(rows->habits, AP_HABIT_weight_made, from_ns, to_ns);
+    if (habit)
+        ap_habit_take_names(&rows->items[packing->first], packing->last - packing->first + 1, habit->names);
+    packing->is_added = true;
+}
+
+/* One that was met begins with the same operator on the same sizes. */
+static void see_packing(struct ap_habit_rows *rows, struct packing *met, size_t *count, struct packing *packing)
+{
+    packing->first = first_of_packing(rows, packing->pack);
+    for (size_t i = 0; i < *count; i++) {
+        if (!ap_habit_is_same(rows, met[i].pack, packing->pack))
+            continue;
+        if (!met[i].is_added)
+            add_packing(rows, &met[i]);
+        add_packing(rows, packing);
+        return;
+    }
+    if (*count < MODELS_MAX)
+        met[(*count)++] = *packing;
+}
+
+void ap_habit_find_packed(struct ap_habit_rows *rows)
+{
+    struct packing met[MODELS_MAX], packing = { .is_added = false };
+    size_t count = 0;
+    bool packs = false;
+    for (size_t at = 0; at < rows->item_count; at++) {
+        if (packs && is_use(rows, at))
+            see_packing(rows, met, &count, &packing);
+        if (is_pack(rows, at)) {
+            packing.pack = packs ? packing.pack : at;
+            packing.last = at;
+            packs = true;
+        } else if (is_use(rows, at)) {
+            packs = false;
+        }
+    }
+}

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: MIT
+ * How models are fed and asked: traces typed by hand, each with a healthy one that looks alike. */
+#include "typed_habits.h"
+
+static const char workers[] = "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__";
+static const char two[] = "[\"float\",\"float\"]", floats[] = "[\"float\"]";
+
+/* Steps of @waits each, with a layer behind; returns the end. */
+static int64_t steps_of_waits(struct run *run, int steps, int waits, const char *behind)
+{
+    int64_t at_us = 0;
+    for (int i = 0; i < steps; i++) {
+        for (int j = 0; j < waits; j++, at_us += 40)
+            row(run, "1", workers, ANNOTATION, at_us, 30);
+        op(run, behind, at_us, 5, 0);
+        op(run, "aten::linear", at_us + 10, 20, 0);
+        at_us += 40;
+    }
+    return at_us;
+}
+
+static void samples_that_the_loop_puts_together_are_told(void)
+{
+    struct run run;
+    begin(&run);
+    (void)steps_of_waits(&run, 3, 16, "aten::stack");
+    analyze(&run);
+    is_int(habit(&run, "loose_sample", "count"), 3 * 16, "each wait for one");
+    is_int(habit(&run, "loose_sample", "total_us"), 3 * 16 * 30, "their time");
+    is_int(habit(&run, "loose_sample", "saves_us"), 3 * 15 * 30, "one a batch is left");
+    is_int(habit(&run, "epoch_start", "count"), 0, "and no epoch begins between two of them");
+    end(&run);
+    begin(&run);
+    (void)steps_of_waits(&run, 3, 16, "aten::relu");
+    analyze(&run);
+    is_int(habit(&run, "loose_sample", "count"), 0, "batches that are fetched ahead");
+    end(&run);
+    begin(&run);
+    (void)steps_of_waits(&run, 3, 4, "aten::stack");
+    analyze(&run);
+    is_int(habit(&run, "loose_sample", "count"), 0, "one batch of each of four sources");
+    end(&run);
+}
+
+static void two_loaders_are_no_epochs(void)
+{
+    struct run run;
+    begin(&run);
+    (void)steps_of_waits(&run, 6, 2, "aten::cat");
+    analyze(&run);
+    is_int(habit(&run, "epoch_start", "count"), 0, "two batches a step, with labels and without");
+    end(&run);
+    begin(&run);
+    int64_t at_us = steps_of_waits(&run, 4, 1, "aten::relu");
+    row(&run, "1", workers, ANNOTATION, at_us, 5);
+    row(&run, "1", workers, ANNOTATION, at_us + 10, 50);
+    op(&run, "aten::linear", at_us + 70, 20, 0);
+    analyze(&run);
+    ok(habit(&run, "epoch_start", "count") >= 1, "two waits where there is one elsewhere");
+    end(&run);
+}
+
+/* Calls of a recurrent layer on a series that is one longer each time. */
+static void forecast(struct run *run, const char *weights, bool puts_behind)
+{
+    char dims[120];
+    begin(run);
+    for (int i = 0; i < 8; i++) {
+        (void)snprintf(dims, sizeof(dims), "[[4,%d,8],[1,4,16],%s]", 20 + i, weights);
+        op_with(run, "aten::gru", i * 200, 100, 0, dims, "[\"float\",\"float\",\"TensorList\"]");
+        (void)snprintf(dims, sizeof(dims), "[[[4,%d,8],[4,1,8]],[]]", 20 + i);
+        if (puts_behind)
+            op_with(run, "aten::cat", i * 200 + 120, 5, 0, dims, "[\"TensorList\",\"Scalar\"]");
+    }
+    analyze(run);
+}
+
+static void a_series_that_is_read_again_is_told(void)
+{
+    struct run run;
+    forecast(&run, "[[48,8],[48,16],[48],[48]]", true);
+    is_int(habit(&run, "growing_prefix", "count"), 16, "a state would do, and what is new alone");
+    end(&run);
+    forecast(&run, "[[48,8],[48,16],[48],[48],[48,8],[48,16],[48],[48]]", true);
+    is_int(habit(&run, "growing_prefix", "count"), 0, "the way back sees each new value first");
+    end(&run);
+    forecast(&run, "[[48,8],[48,16],[48],[48],[48,16],[48,16],[48],[48]]", true);
+    is_int(habit(&run, "growing_prefix", "count"), 16, "a second layer is no way back");
+    end(&run);
+    forecast(&run, "[[48,8],[48,16],[48],[48]]", false);
+    is_int(habit(&run, "growing_prefix", "count"), 0, "batches in the order of their length");
+    end(&run);
+}
+
+/* A model that is quantized and used, @times; where @once, packed at the start only. */
+static void quantized(struct run *run, int times, bool once)
+{
+    static const char weight[] = "[[64,64],[64]]";
+    begin(run);
+    for (int i = 0; i < times; i++) {
+        if (!i || !once) {
+            op_with(run, "aten::clone", i * 1000, 50, 0, "[[64,64],[]]", two);
+            op_with(run, "aten::aminmax", i * 1000 + 60, 20, 0, "[[64,64]]", floats);
+            op_with(run, "quantized::linear_prepack", i * 1000 + 100, 200, 0, weight, two);
+            op_with(run, "quantized::linear_prepack", i * 1000 + 310, 200, 0, weight, two);
+        }
+        op_with(run, "quantized::linear_dynamic", i * 1000 + 600, 30, 0, "[[4,64],[]]", two);
+        op_with(run, "aten::softmax", i * 1000 + 640, 10, 0, "[[4,64],[]]", two);
+        op_with(run, "aten::div", i * 1000 + 900, 10, 0, "[[4,64],[]]", two);
+    }
+    analyze(run);
+}
+
+static void weights_that_are_packed_for_each_call_are_told(void)
+{
+    struct run run;
+    quantized(&run, 3, false);
+    is_int(habit(&run, "weight_made", "count"), 3, "the first one too: what is recorded goes on");
+    ok(habit(&run, "weight_made", "total_us") >= 3 * 510, "with the copy and the range before it");
+    end(&run);
+    quantized(&run, 3, true);
+    is_int(habit(&run, "weight_made", "count"), 0, "layers of one size, packed at the start");
+    end(&run);
+}
+
+enum crop { CROPS, READS_THE_REST, CUTS_ONE_SIDE, IN_PLACE, CUTS_AGAIN };
+
+/* Maps of @channels are scaled and cropped; what is left goes into a batch. */
+static void cropped(struct run *run, enum crop crop, int channels)
+{
+    char whole[40], half[40], rest[80];
+    (void)snprintf(whole, sizeof(whole), "[[%d,200,200],[]]", channels);
+    (void)snprintf(half, sizeof(half), "[[%d,50,200],[]]", channels);
+    (void)snprintf(rest, sizeof(rest), "[[[%d,50,%d]],[]]", channels, crop == CUTS_ONE_SIDE ? 200 : 50);
+    begin(run);
+    for (int i = 0; i < 2; i++) {
+        int64_t at_us = i * 500;
+        op_with(run, crop == IN_PLACE ? "aten::mul_" : "aten::mul", at_us, 90, 0, whole, two);
+        op_with(run, "aten::clamp_", at_us + 90, 60, 0, whole, two);
+        for (int view = 0; view <= (crop == CUTS_AGAIN); view++) {
+            op_with(run, "aten::slice", at_us + 160 + 10 * view, 2, 0, whole, two);
+            if (crop != CUTS_ONE_SIDE)
+                op_with(run, "aten::slice", at_us + 165 + 10 * view, 2, 0, half, two);
+        }
+    }
+    op_with(run, "aten::stack", 1000, 20, 0, rest, two);
+    if (crop == READS_THE_REST)
+        op_with(run, "aten::mean", 1100, 20, 0, whole, two);
+    analyze(run);
+}
+
+static void work_that_a_crop_throws_away_is_told(void)
+{
+    struct run run;
+    cropped(&run, CROPS, 3);
+    is_int(habit(&run, "unused_elements", "count"), 2, "two images");
+    is_int(habit(&run, "unused_elements", "total_us"), 2 * 150, "each element alone");
+    end(&run);
+    cropped(&run, READS_THE_REST, 3);
+    is_int(habit(&run, "unused_elements", "count"), 1, "the last one is read whole");
+    end(&run);
+    cropped(&run, CUTS_ONE_SIDE, 3);
+    is_int(habit(&run, "unused_elements", "count"), 0, "the head of a sequence");
+    end(&run);
+    cropped(&run, IN_PLACE, 3);
+    is_int(habit(&run, "unused_elements", "count"), 0, "a state that is kept");
+    end(&run);
+    cropped(&run, CUTS_AGAIN, 3);
+    is_int(habit(&run, "unused_elements", "count"), 0, "two views of one image");
+    end(&run);
+    cropped(&run, CROPS, 8);
+    is_int(habit(&run, "unused_elements", "count"), 0, "no image: it may be kept for the next step");
+    end(&run);
+}
+
+/* Texts are read off images one by one; @first: the first layer of a call, @scores what is chosen from. */
+static void read_off(struct run *run, const char *first, const char *scores, const char *between)
+{
+    begin(run);
+    for (int i = 0; i < 20; i++) {
+        op_with(run, first, i * 100, 50, 0, "[[1,8,8],[8,8,3]]", two);
+        op_with(run, "aten::argmax", i * 100 + 60, 5, 0, scores, two);
+        if (between)
+            op(run, between, i * 100 + 70, 5, 0);
+    }
+    analyze(run);
+}
+
+static void texts_that_are_read_off_one_by_one_are_told(void)
+{
+    struct run run;
+    read_off(&run, "aten::conv1d", "[[1,8,16],[]]", NULL);
+    is_int(habit(&run, "single_request", "count"), 20, "no choice goes into the next call");
+    end(&run);
+    read_off(&run, "aten::conv1d", "[[1,16],[]]", NULL);
+    is_int(habit(&run, "single_request", "count"), 0, "an action, and what a player sees then");
+    end(&run);
+    read_off(&run, "aten::linear", "[[1,8,16],[]]", NULL);
+    is_int(habit(&run, "single_request", "count"), 0, "no image: it may be what was chosen");
+    end(&run);
+    read_off(&run, "aten::conv1d", "[[1,8,16],[]]", "aten::cat");
+    is_int(habit(&run, "single_request", "count"), 0, "put behind what was there: it is generated");
+    end(&run);
+}
+
+/* Several passes with dropout. */
+static void passes_with_noise(struct run *run, const char *joins, const char *behind)
+{
+    begin(run);
+    for (int i = 0; i < 4; i++) {
+        op(run, "aten::linear", i * 100, 50, 0);
+        op(run, "aten::dropout", i * 100 + 60, 30, 0);
+    }
+    op(run, joins, 400, 10, 0);
+    op(run, behind, 420, 10, 0);
+    analyze(run);
+}
+
+static void noise_that_is_wanted_is_not_told(void)
+{
+    struct run run;
+    passes_with_noise(&run, "aten::stack", "aten::var");
+    is_int(habit(&run, "inference_dropout", "count"), 0, "how far the answers differ is asked");
+    end(&run);
+    passes_with_noise(&run, "aten::stack", "aten::argmax");
+    is_int(habit(&run, "inference_dropout", "count"), 4, "requests that are answered together");
+    end(&run);
+}
+
+/* Two ranks hand each other objects: @types of the bytes; @storage: how a pickle becomes a tensor. */
+static void handed_over(struct run *run, const char *types, const char *storage)
+{
+    begin(run);
+    op(run, "aten::linear", 0, 100, 0);
+    op(run, "aten::empty", 300, 5, 0);
+    op(run, storage, 310, 5, 0);
+    op_with(run, "aten::to", 320, 5, 0, "[[1],[]]", "[\"long int\",\"Scalar\"]");
+    op_with(run, "c10d::_allgather_base_", 330, 10, 0, "[[2],[1]]", "[\"long int\",\"long int\"]");
+    op(run, "aten::max", 400, 5, 0);
+    op(run, "aten::item", 410, 5, 0);
+    op(run, "aten::resize_", 420, 5, 0);
+    op_with(run, "c10d::_allgather_base_", 430, 10, 0, "[[8192],[4096]]", types);
+    op(run, "aten::select", 1000, 5, 0);
+    op(run, "aten::chunk", 1010, 5, 0);
+    op(run, "aten::item", 1100, 5, 0);
+    op(run, "aten::cat", 1200, 50, 0);
+    analyze(run);
+}
+
+static void objects_that_ranks_hand_each_other_are_told(void)
+{
+    static const char bytes[] = "[\"unsigned char\",\"unsigned char\"]";
+    struct run run;
+    handed_over(&run, bytes, "aten::set_");
+    is_int(habit(&run, "object_collective", "count"), 1, "sizes, and then bytes");
+    is_int(habit(&run, "object_collective", "total_us"), 1005, "from the pickle to the last object");
+    is_int(habit(&run, "object_collective", "saves_us"), 1005 - 570, "without the way of the bytes");
+    end(&run);
+    handed_over(&run, two, "aten::set_");
+    is_int(habit(&run, "object_collective", "count"), 0, "rows of which each rank has another number");
+    end(&run);
+    handed_over(&run, bytes, "aten::view");
+    is_int(habit(&run, "object_collective", "count"), 0, "images in 8 bits");
+    end(&run);
+}
+
+/* One rank broadcasts; @made: of how many bytes the pickle is, of which @sent go through the second collective. */
+static void broadcast(struct run *run, const char *made, const char *sent)
+{
+    begin(run);
+    op(run, "aten::linear", 0, 100, 0);
+    op_with(run, "aten::set_", 300, 5, 0, "[[],[]]", "[\"unsigned char\",\"\"]");
+    op_with(run, "aten::to", 310, 5, 0, made, "[\"unsigned char\",\"Scalar\"]");
+    op_with(run, "aten::cat", 320, 5, 0, "[[[1]],[]]", "[\"TensorList\",\"Scalar\"]");
+    op_with(run, "c10d::broadcast_", 330, 10, 0, "[[[1]],[]]", "[\"TensorList\",\"Scalar\"]");
+    op_with(run, "c10d::broadcast_", 500, 10, 0, sent, "[\"TensorList\",\"Scalar\"]");
+    op(run, "aten::linear", 900, 100, 0);
+    analyze(run);
+}
+
+static void objects_in_lists_are_told_by_their_bytes(void)
+{
+    struct run run;
+    broadcast(&run, "[[4096],[]]", "[[[4096]],[]]");
+    is_int(habit(&run, "object_collective", "count"), 1, "as many bytes as the pickle has");
+    end(&run);
+    broadcast(&run, "[[4096],[]]", "[[[512]],[]]");
+    is_int(habit(&run, "object_collective", "count"), 0, "weights, after a number");
+    end(&run);
+}
+
+int main(void)
+{
+    objects_in_lists_are_told_by_their_bytes();
+    objects_that_ranks_hand_each_other_are_told();
+    samples_that_the_loop_puts_together_are_told();
+    two_loaders_are_no_epochs();
+    a_series_that_is_read_again_is_told();
+    weights_that_are_packed_for_each_call_are_told();
+    work_that_a_crop_throws_away_is_told();
+    texts_that_are_read_off_one_by_one_are_told();
+    noise_that_is_wanted_is_not_told();
+    return done();
+}

@@ -88,6 +88,34 @@ def first_of(program, document, folder):
     return findings[0]["rule_id"] if findings and findings[0]["severity"] in ("high", "critical") else None
 
 
+# Calls of the runtime behind a run on the CPU of a machine with a GPU: are rows of the GPU missing, or was it given no work?
+CALLS = {
+    (): "gpu-rows-missing",
+    ("cudaDeviceSynchronize",): "gpu-unused",
+    ("hipDeviceSynchronize",): "gpu-unused",
+    ("cudaLaunchKernel", "cudaDeviceSynchronize"): "gpu-rows-missing",
+    ("cudaMemcpyAsync", "cudaDeviceSynchronize"): "gpu-rows-missing",
+    ("cudaGraphLaunch", "cudaDeviceSynchronize"): "gpu-rows-missing",
+}
+
+
+def check_unused(program, folder, tap):
+    data = (ROOT / "fixtures" / "scenarios" / "pytorch-no-cache" / "trace.json.gz").read_bytes()
+    document = json.loads(gzip.decompress(data)) | {"deviceProperties": [{"id": 0, "name": "NVIDIA H100 80GB HBM3"}]}
+    rows = [event for event in document["traceEvents"] if category(event) == "cpu_op"]
+    path, end = Path(folder) / "trace.json", max(row["ts"] + row["dur"] for row in rows)
+    for calls, want in CALLS.items():
+        behind = [rows[0] | {"cat": "cuda_runtime", "name": call, "ts": end + 10 * i, "args": {"correlation": i + 1}}
+                  for i, call in enumerate(calls)]
+        path.write_text(json.dumps(document | {"traceEvents": document["traceEvents"] + behind}), encoding="utf-8")
+        report = Program(program).json(path)
+        rules = [finding["rule_id"] for finding in report["findings"]]
+        bound = "CPU-bound" if want == "gpu-unused" else "unknown"
+        judged = "growing-prefix" in rules
+        tap.ok(want in rules and report["verdict"]["bound"] == bound and judged == (bound == "CPU-bound"),
+               f"{', '.join(calls) or 'no calls'}: {want}", rules)
+
+
 def main():
     program, tap = program_of(__doc__), Tap()
     with tempfile.TemporaryDirectory() as folder:
@@ -101,6 +129,7 @@ def main():
                 if less != document:
                     first = first_of(program, less, folder)
                     tap.ok(first is None or first in allowed, f"{name}: without {what}", first)
+        check_unused(program, folder, tap)
     return tap.done()
 
 

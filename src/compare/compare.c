@@ -331,35 +331,6 @@ static void add_unlike_sentence(const struct ap_comparing *comparing, const stru
                        format(steps, "after_p50_us", after), format(steps, "before_p50_us", before));
 }
 
-/* The part of the step that changed most, in the direction of the step; NULL where none did. The causes of idle time stand
- * for it. */
-static const struct ap_value *largest_part(const struct ap_comparing *comparing)
-{
-    const char *wanted = ap_change_name(ap_change_said(comparing, comparing->step_change));
-    double step_ns = number_at(comparing->comparison, "steps.delta_us", 0);
-    const struct ap_value *largest = NULL, *part = ap_value_first(ap_value_at(comparing->comparison, "split.parts"));
-    for (; part; part = part->next) {
-        if (!ap_text_is(ap_text_member(part, "change"), wanted) || (number_at(part, "delta_us", 0) > 0) != (step_ns > 0) ||
-            ap_text_is(ap_text_member(part, "part"), "idle"))
-            continue;
-        if (!largest || fabs(number_at(part, "delta_us", 0)) > fabs(number_at(largest, "delta_us", 0)))
-            largest = part;
-    }
-    return comparing->step_change == AP_CHANGE_worse || comparing->step_change == AP_CHANGE_better ? largest : NULL;
-}
-
-static void add_part_sentence(const struct ap_comparing *comparing, char *text, size_t bytes)
-{
-    char delta[AP_VALUE_TEXT_BYTES];
-    const struct ap_value *part = largest_part(comparing);
-    size_t used = strlen(text);
-    struct ap_text name = ap_text_member(part, "part");
-    if (!part)
-        return;
-    (void)snprintf(text + used, bytes - used, "; most of it in %.*s, %s%s a step", (int)name.bytes, name.data,
-                   number_at(part, "delta_us", 0) > 0 ? "+" : "", format(part, "delta_us", delta));
-}
-
 /* The step may hide what kernels take: behind idle time, or because there are too few steps to tell. Without steps, that
  * kernels take as long is all that can be told. */
 static void add_device_sentence(const struct ap_comparing *comparing, char *text, size_t bytes)
@@ -370,7 +341,7 @@ static void add_device_sentence(const struct ap_comparing *comparing, char *text
     if (comparing->device_change == AP_CHANGE_none && !comparing->per_step && ap_value_first(device))
         (void)snprintf(text + used, bytes - used, "; kernels take about as long: %s, %s before",
                        format(device, "after_us", delta), format(device, "before_us", before));
-    if (comparing->device_change == AP_CHANGE_none || largest_part(comparing) || comparing->behind)
+    if (comparing->device_change == AP_CHANGE_none || ap_largest_part(comparing) || comparing->behind)
         return;
     (void)format(device, "delta_us", delta);
     (void)snprintf(text + used, bytes - used, "; kernels take %s %s%s (%+.1f %%)", delta + (*delta == '-'),
@@ -500,6 +471,9 @@ static struct ap_text say_verdict(const struct ap_comparing *comparing, char *te
     if (memory) {
         add_memory_sentence(memory, text, bytes);
         change = ap_text_member(memory, "change");
+    } else if (ap_is_one_recording(comparing)) {
+        (void)snprintf(text, bytes, "Both are the same recording: give one of the program before and one of it now");
+        return AP_TEXT("no change");
     } else if (!comparing->alike) {
         add_unlike_sentence(comparing, steps, text, bytes);
         change = AP_TEXT("not comparable");
@@ -508,7 +482,7 @@ static struct ap_text say_verdict(const struct ap_comparing *comparing, char *te
         change = ap_text_of(ap_change_name(ap_change_said(comparing, comparing->longer_change)));
     } else if (ap_value_first(steps)) {
         add_step_sentence(comparing, steps, text, bytes);
-        add_part_sentence(comparing, text, bytes);
+        ap_add_part_sentence(comparing, text, bytes);
     } else {
         (void)snprintf(text, bytes, "There are no steady steps on both sides: whether the run is slower cannot be told");
     }
@@ -519,6 +493,8 @@ static struct ap_text say_verdict(const struct ap_comparing *comparing, char *te
     }
     if (!memory)
         add_replaced_sentence(comparing, text, bytes);
+    if (!memory && comparing->alike)
+        ap_add_findings_sentence(comparing, text, bytes);
     return change;
 }
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * compare_findings.c - findings that are new, gone, worse or better. */
+#include <stdio.h>
+#include <string.h>
+
 #include "comparing.h"
 #include "severity.h"
 
@@ -122,4 +125,42 @@ void ap_compare_findings(struct ap_comparing *comparing)
             add_finding(comparing, list, before, NULL, gone_or_not_judged(comparing->after, rule, "gone"));
     }
     ap_add_count(comparing->model, findings, "same_count", same);
+}
+
+/* What another recording would tell more of is nothing that changed in the run. */
+static bool is_about_the_run(const struct ap_value *finding)
+{
+    return ap_severity_rank(ap_text_member(finding, "severity")) >= AP_SEVERITY_medium &&
+           !ap_text_is(ap_text_member(finding, "domain"), "quality");
+}
+
+/* NULL = none that could save more than the noise. Rows are in the order of the findings of their side. */
+static const struct ap_value *weightiest(const struct ap_comparing *comparing, const struct ap_value *side,
+                                         const char *change, const char *saves_key)
+{
+    const struct ap_value *row = ap_value_first(ap_value_at(comparing->comparison, "findings.rows"));
+    for (; row; row = row->next) {
+        double saving;
+        const struct ap_value *finding = find(side, "findings", ap_text_member(row, "rule_id"));
+        if (ap_text_is(ap_text_member(row, "change"), change) && is_about_the_run(finding) &&
+            saving_of(row, saves_key, 1, &saving) && saving >= comparing->noise_ratio * comparing->whole_ns)
+            return finding;
+    }
+    return NULL;
+}
+
+/* Two rules for one thing take turns: neither is news then. */
+void ap_add_findings_sentence(const struct ap_comparing *comparing, char *text, size_t bytes)
+{
+    static const char *const words[] = { "new", "gone" };
+    const struct ap_value *told[] = { weightiest(comparing, comparing->after, "new", "after_saves_us"),
+                                      weightiest(comparing, comparing->before, "gone", "before_saves_us") };
+    if (told[0] && told[1] && ap_text_equal(ap_text_member(told[0], "bottleneck"), ap_text_member(told[1], "bottleneck")))
+        return;
+    for (size_t i = 0; i < AP_COUNT_OF(told); i++) {
+        struct ap_text title = ap_text_member(told[i], "title");
+        size_t used = strlen(text);
+        if (told[i])
+            (void)snprintf(text + used, bytes - used, "; %s: %.*s", words[i], (int)title.bytes, title.data);
+    }
 }

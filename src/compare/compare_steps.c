@@ -2,12 +2,14 @@
  * compare_steps.c - steps and the parts of the time. Their durations are samples, so a test can tell a change from noise. */
 #include <stdio.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "comparing.h"
 #include "option_names.h"
 #include "quantile.h"
 #include "rank_test.h"
+#include "value_text.h"
 
 #include "poison.h"
 
@@ -134,16 +136,18 @@ static void find_ends(const struct sample *sample, int64_t *ret_least, int64_t *
     }
 }
 
-/* All values of one side lie above all of the other, and there are enough to say so; a run is worth more than a step. */
+/* All values of one side lie above all of the other, and there are enough to say so: the fewer, the further. A run is worth
+ * more than a step. */
 static bool stand_apart(const struct ap_comparing *comparing, const struct samples *samples)
 {
     int64_t before_least, before_most, after_least, after_most;
-    size_t least = comparing->several ? 1 : AP_APART_LEAST_COUNT;
-    if (samples->before.count < least || samples->after.count < least)
+    size_t fewer = samples->before.count < samples->after.count ? samples->before.count : samples->after.count;
+    if (fewer < (comparing->several ? 1 : AP_APART_FAR_COUNT))
         return false;
     find_ends(&samples->before, &before_least, &before_most);
     find_ends(&samples->after, &after_least, &after_most);
-    return after_least > before_most || before_least > after_most;
+    double times = comparing->several || fewer >= AP_APART_LEAST_COUNT ? 1 : AP_APART_FAR_TIMES;
+    return (double)after_least > times * (double)before_most || (double)before_least > times * (double)after_most;
 }
 
 /* @whole: of the step, by which noise is counted where there are too few values for the test. */
@@ -391,4 +395,57 @@ enum ap_status ap_compare_steps(struct ap_comparing *comparing, struct ap_error 
     status = add_split(comparing, &samples, reterr);
     close_samples(comparing, &samples);
     return status;
+}
+
+/* ---- in a sentence ---- */
+
+const struct ap_value *ap_largest_part(const struct ap_comparing *comparing)
+{
+    const char *wanted = ap_change_name(ap_change_said(comparing, comparing->step_change));
+    double step_ns = (double)ap_integer_at(comparing->comparison, "steps.delta_us", 0);
+    const struct ap_value *largest = NULL, *part = ap_value_first(ap_value_at(comparing->comparison, "split.parts"));
+    for (; part; part = part->next) {
+        if (!ap_text_is(ap_text_member(part, "change"), wanted) ||
+            (ap_integer_member(part, "delta_us", 0) > 0) != (step_ns > 0) ||
+            ap_text_is(ap_text_member(part, "part"), "idle"))
+            continue;
+        if (!largest || llabs(ap_integer_member(part, "delta_us", 0)) > llabs(ap_integer_member(largest, "delta_us", 0)))
+            largest = part;
+    }
+    return comparing->step_change == AP_CHANGE_worse || comparing->step_change == AP_CHANGE_better ? largest : NULL;
+}
+
+static const char *const causes[][2] = {
+#define AP_IDLE_CAUSE(id, sentence) { #id, sentence },
+#include "idle_cause.def"
+#undef AP_IDLE_CAUSE
+};
+
+/* "idle time in which the host ran Python between operators", "compute" */
+static void add_part_name(struct ap_text part, char *text, size_t bytes)
+{
+    static const char *const words[][2] = { { "idle_causes.", "idle time" }, { "host_states.", "time" } };
+    for (size_t place = 0; place < AP_COUNT_OF(words); place++)
+        for (size_t i = 0; i < AP_COUNT_OF(causes); i++) {
+            char name[60];
+            (void)snprintf(name, sizeof(name), "%s%s", words[place][0], causes[i][0]);
+            if (!ap_text_is(part, name))
+                continue;
+            (void)snprintf(text, bytes, "%s in which %.*s", words[place][1], (int)strcspn(causes[i][1], ":"), causes[i][1]);
+            return;
+        }
+    (void)snprintf(text, bytes, "%.*s", (int)part.bytes, part.data);
+}
+
+void ap_add_part_sentence(const struct ap_comparing *comparing, char *text, size_t bytes)
+{
+    char delta[AP_VALUE_TEXT_BYTES];
+    const struct ap_value *part = ap_largest_part(comparing);
+    if (!part)
+        return;
+    (void)ap_format_value(ap_value_member(part, "delta_us"), delta, sizeof(delta));
+    (void)snprintf(text + strlen(text), bytes - strlen(text), "; most of it in ");
+    add_part_name(ap_text_member(part, "part"), text + strlen(text), bytes - strlen(text));
+    (void)snprintf(text + strlen(text), bytes - strlen(text), ", %s%s a step",
+                   ap_integer_member(part, "delta_us", 0) > 0 ? "+" : "", delta);
 }

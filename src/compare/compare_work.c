@@ -56,6 +56,16 @@ bool ap_lengths_differ(const struct ap_comparing *comparing)
            ap_relative_difference(before_ns, after_ns) > AP_LENGTH_LEAST_RATIO;
 }
 
+bool ap_is_one_recording(const struct ap_comparing *comparing)
+{
+    static const char *const figures[] = { "trace.bytes_read", "trace.window_us", "cpu.operator_summary.self_dur_us",
+                                           "steps.total_us", "gpu.kernel.total_dur_us" };
+    for (size_t i = 0; i < AP_COUNT_OF(figures); i++)
+        if (number_at(comparing->before, figures[i]) != number_at(comparing->after, figures[i]))
+            return false;
+    return number_at(comparing->before, figures[0]) > 0 && !comparing->several;
+}
+
 /* A run of several ranks says so in its trace, and one that does not, and communicates nothing, is of another kind. Old
  * recorders say nothing of ranks, but their collectives are there. */
 static bool is_of_ranks(const struct ap_value *root)

@@ -15,6 +15,8 @@
 /* Rows without samples: so many times the spread of the steps (what is part of a step varies more than the whole), but at
  * least this; where there are no steps to learn it from, that. */
 #define AP_APART_LEAST_COUNT 3 /* values of each side, where they are too few for the test */
+#define AP_APART_FAR_COUNT 2   /* of sides that are so far apart that none of the one comes near the other */
+#define AP_APART_FAR_TIMES 1.5
 #define AP_NOISE_SPREADS 2
 #define AP_NOISE_LEAST_RATIO 0.05
 #define AP_NOISE_UNKNOWN_RATIO 0.10
@@ -106,6 +108,8 @@ double ap_stall_ns(const struct ap_comparing *comparing);
 /** compare_work.c: sets behind, and what steps take then: at least what the host's step lasts, and what the devices work for
  *  it, in the mean of the devices. */
 void ap_compare_work(struct ap_comparing *comparing);
+/** Both are the same recording: as many bytes, and all times equal to the nanosecond. */
+bool ap_is_one_recording(const struct ap_comparing *comparing);
 /** Recordings without steps of which one holds more. */
 bool ap_lengths_differ(const struct ap_comparing *comparing);
 /** One side is of several ranks, and the other of none that can be seen. */
@@ -116,6 +120,10 @@ const char *ap_recording_kind(const struct ap_value *root);
 
 /** compare_steps.c: "steps" and "split" */
 AP_MUST_CHECK enum ap_status ap_compare_steps(struct ap_comparing *comparing, struct ap_error *reterr);
+/** The part of the step that changed most, in the direction of the step; NULL where none did. The causes of idle time stand
+ *  for it. */
+const struct ap_value *ap_largest_part(const struct ap_comparing *comparing);
+void ap_add_part_sentence(const struct ap_comparing *comparing, char *text, size_t bytes);
 /** compare_pairs.c: "replaced", "types", "shapes", "layout" */
 AP_MUST_CHECK enum ap_status ap_compare_pairs(struct ap_comparing *comparing, struct ap_error *reterr);
 /** The row of "types" or "shapes" that takes most, where that is much of what both sides take; NULL = none. */
@@ -135,6 +143,8 @@ enum ap_change ap_change_of_share(const struct ap_comparing *comparing, enum ap_
 void ap_compare_figures(struct ap_comparing *comparing);
 /** compare_findings.c: "findings" */
 void ap_compare_findings(struct ap_comparing *comparing);
+/** The weightiest finding about the run that is new, and the one that is gone, behind the text. */
+void ap_add_findings_sentence(const struct ap_comparing *comparing, char *text, size_t bytes);
 
 /** Do two snapshots tell whose their memory is alike? In compare_rows.c. */
 bool ap_stacks_differ(const struct ap_comparing *comparing);

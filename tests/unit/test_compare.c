@@ -638,6 +638,58 @@ static void kernels_that_take_as_long_are_told(void)
     ap_model_release(&after);
 }
 
+static void put_finding(struct ap_model *model, const char *rule, const char *domain, const char *severity, int64_t saves_ns)
+{
+    struct ap_value *finding = ap_add_object(model, tree_place(model, "findings"), NULL);
+    ap_add_string(model, finding, "rule_id", rule);
+    ap_add_string(model, finding, "title", rule);
+    ap_add_string(model, finding, "domain", domain);
+    ap_add_string(model, finding, "severity", severity);
+    ap_add_string(model, finding, "bottleneck", "launch-bound");
+    ap_add_time(model, finding, "saves_us", saves_ns);
+}
+
+/* Each line: a finding on one side alone; is it said? Of 12 steps of 10 ms. */
+static void a_cause_that_is_new_or_gone_is_said(void)
+{
+    static const struct {
+        const char *domain, *severity;
+        int64_t saves_ns;
+        bool said;
+        const char *claim;
+    } lines[] = {
+        { "cpu", "high", 36 * MS, true, "a third of the step" },
+        { "cpu", "low", 36 * MS, false, "not what is low" },
+        { "quality", "high", 36 * MS, false, "not what only the recording is blamed for" },
+        { "cpu", "medium", 2 * MS, false, "not what is less than the noise" },
+    };
+    for (size_t i = 0; i < AP_COUNT_OF(lines); i++) {
+        struct ap_model with, without, other;
+        build_report(&without, 10 * MS, 5 * MS, 1);
+        build_report(&with, 13 * MS, 5 * MS, 2);
+        put_finding(&with, "Reads", lines[i].domain, lines[i].severity, lines[i].saves_ns);
+        is_int(sentence_has(compare(&with, &without), "; new: Reads"), lines[i].said, lines[i].claim);
+        build_report(&other, 10 * MS, 5 * MS, 1);
+        is_int(sentence_has(compare(&other, &with), "; gone: Reads"), lines[i].said, "and so where it is gone");
+        ap_model_release(&with);
+        ap_model_release(&without);
+        ap_model_release(&other);
+    }
+}
+
+static void rules_for_one_thing_take_turns(void)
+{
+    struct ap_model before, after;
+    build_report(&before, 10 * MS, 5 * MS, 1);
+    build_report(&after, 13 * MS, 5 * MS, 2);
+    put_finding(&before, "Tiny kernels", "cpu", "high", 36 * MS);
+    put_finding(&after, "Waits for the host", "cpu", "high", 36 * MS);
+    const struct ap_value *comparison = compare(&after, &before);
+    ok(!sentence_has(comparison, "; new: ") && !sentence_has(comparison, "; gone: "), "of two alike neither is news");
+    ap_model_release(&before);
+    ap_model_release(&after);
+}
+
 static void the_sides_can_be_exchanged(void)
 {
     static const char *const lists[] = { "split.parts", "kernels.rows", "figures", "memory", "findings.rows" };
@@ -1024,6 +1076,8 @@ int main(void)
     steps_of_another_kind_are_not_compared();
     the_length_of_a_recording_is_that_of_its_work();
     kernels_that_take_as_long_are_told();
+    a_cause_that_is_new_or_gone_is_said();
+    rules_for_one_thing_take_turns();
     the_sides_can_be_exchanged();
     a_name_below_the_list_is_a_bound();
     empty_reports_compare();

@@ -1297,6 +1297,8 @@ static void lengths_that_rise_are_a_prefix_and_lengths_of_samples_are_none(void)
     prefix(&run, rising, AP_COUNT_OF(rising));
     analyze(&run);
     is_int(habit(&run, "growing_prefix", "count"), 10, "one more each time, and again");
+    int64_t of_6_to_9 = 2 * (75 + 77 + 78 + 80); /* of 90 each, less one position */
+    ok(llabs(habit(&run, "growing_prefix", "saves_us") - of_6_to_9) <= 8, "the prompt has to be gone over once");
     end(&run);
     begin(&run);
     prefix(&run, mixed, AP_COUNT_OF(mixed));

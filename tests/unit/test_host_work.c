@@ -421,6 +421,40 @@ static void the_line_behind_a_row_is_found(void)
     end(&run);
 }
 
+/* PyTorch's tracer misses the return of some built-in functions, and writes that they last to the end of the recording. */
+static void a_function_is_open_no_longer_than_its_caller(void)
+{
+    static const struct {
+        const char *name;
+        unsigned tag;
+        int64_t start, dur;
+        uint32_t parent;
+        const char *claim;
+    } rows[] = {
+        { "train.py(9): step", PYTHON, 0, 100, AP_NO_ROW, "the first step" },
+        { "<built-in method apply of FunctionMeta object>", PYTHON, 10, 900, 0, "its call that does not return" },
+        { "aten::mm", OPERATOR, 20, 10, 1, "has what it calls" },
+        { "train.py(9): step", PYTHON, 200, 100, AP_NO_ROW, "the next step is not in it" },
+        { "forward", ANNOTATION, 210, 200, 3, "a range may outlive the function that opens it" },
+        { "train.py(20): log", PYTHON, 310, 50, 4, "and has what comes behind that" },
+        { "aten::add", OPERATOR, 320, 60, 5, "an operator may outlive a function whose return is early" },
+        { "aten::empty", OPERATOR, 370, 5, 6, "and has what it calls" },
+    };
+    struct run run;
+    struct ap_row_order order = { .gate = &run.gate };
+    struct ap_host_tree tree = { .gate = &run.gate };
+    begin(&run);
+    for (size_t i = 0; i < AP_COUNT_OF(rows); i++)
+        row(&run, "1", rows[i].name, rows[i].tag, rows[i].start, rows[i].dur);
+    is_int(ap_row_order_init(&order, run.trace, &run.gate, NULL), AP_OK, "rows in order");
+    is_int(ap_host_tree_init(&tree, run.trace, &order, &run.gate, NULL), AP_OK, "rows in a tree");
+    for (size_t i = 0; i < AP_COUNT_OF(rows); i++)
+        is_u64(tree.parent[i], rows[i].parent, rows[i].claim);
+    ap_host_tree_release(&tree);
+    ap_row_order_release(&order);
+    end(&run);
+}
+
 /* A long row keeps many others on its way up that ended long ago: a walk over them for each call would be quadratic. */
 static uint32_t line_of_call_below_ended_rows(unsigned ended)
 {
@@ -730,6 +764,7 @@ int main(void)
     modules_are_a_tree_by_class();
     lines_are_the_users();
     the_line_behind_a_row_is_found();
+    a_function_is_open_no_longer_than_its_caller();
     a_walk_up_has_an_end();
     frames_are_told_by_name();
     backward_is_linked_to_forward();

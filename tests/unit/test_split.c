@@ -572,6 +572,28 @@ static void long_python_between_launches_is_a_pause(void)
     end(&run);
 }
 
+/* An input that is prepared in one gap is decoded, scaled and stacked. */
+static void all_functions_of_a_pause_are_named(void)
+{
+    struct run run;
+    begin(&run);
+    gpu(&run, "sgemm", KERNEL, 0, 10, 0);
+    host(&run, "1", "image.py(9): decode", PYTHON, 10, 300);
+    for (int64_t i = 0; i < 4; i++)
+        host(&run, "1", "image.py(20): scale", PYTHON, 310 + i * 150, 150);
+    host(&run, "1", "image.py(31): stack", PYTHON, 980, 7); /* of no account */
+    call(&run, "1", "cudaLaunchKernel", 990, 0, 5);
+    gpu(&run, "sgemm", KERNEL, 990, 20, 5);
+    report(&run);
+    const struct ap_value *list = at(&run, "idle.paused_in");
+    is_u64(ap_value_count(list), 2, "those in which the host was for long");
+    is_text(ap_value_text(ap_value_member(nth(list, 0), "name")), "image.py(20): scale", "the longest first");
+    is_int(time_of(nth(list, 0), "dur_us"), 600, "with all its calls");
+    is_int(ap_value_integer(ap_value_member(nth(list, 0), "count"), -1), 1, "in one gap");
+    is_int(time_of(nth(list, 1), "dur_us"), 300, "and the other");
+    end(&run);
+}
+
 static void operators_that_launch_nothing_compute_on_the_host(void)
 {
     struct run run;
@@ -881,6 +903,7 @@ int main(void)
     memory_taken_in_each_step_is_no_start_up();
     a_start_that_is_over_bounds_no_run();
     long_python_between_launches_is_a_pause();
+    all_functions_of_a_pause_are_named();
     operators_that_launch_nothing_compute_on_the_host();
     who_launched_work_is_told_or_the_verdict_is_open();
     a_cut_trace_weakens_its_verdict();

@@ -225,7 +225,9 @@ static void add_lengths(struct ap_habit_shapes *shapes, const struct growth *gro
     for (uint32_t i = 0; i < shapes->work->shape_map.count; i++) {
         ap_habit_read_shape(shapes, i);
         int64_t length = length_in(shapes, growth, others);
-        if (length)
+        if (length == growth->least) /* the prompt, which has to be gone over once */
+            ap_habit_add_shape(shapes, AP_HABIT_growing_prefix, i, 0);
+        else if (length)
             ap_habit_add_shape(shapes, AP_HABIT_growing_prefix, i, 1 - 1 / (double)length);
     }
 }

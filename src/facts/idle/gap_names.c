@@ -56,7 +56,7 @@ static enum ap_status number_of(struct ap_gap_names *names, uint32_t gap_and_cau
     }
     AP_TRY(ap_pair_map_add(&names->map, gap_and_cause, name, ret_number, NULL));
     names->number_of[name] = *ret_number;
-    return AP_RESERVE(names->gate, names->sum_ns, names->sum_capacity, names->map.count, NULL);
+    return AP_RESERVE(names->gate, names->sums, names->sum_capacity, names->map.count, NULL);
 }
 
 void ap_gap_names_add(struct ap_gap_names *names, struct ap_gap_detail *details, uint32_t detail, enum ap_idle_cause cause,
@@ -73,11 +73,29 @@ void ap_gap_names_add(struct ap_gap_names *names, struct ap_gap_detail *details,
         number_of(names, detail * AP_IDLE_CAUSE_COUNT_ + (uint32_t)cause, names->trace->events.name[row], &number) != AP_OK;
     if (names->failed)
         return;
-    names->sum_ns[number] = ap_add_sat(number == before ? 0 : names->sum_ns[number], dur_ns, &overflowed);
-    if (names->sum_ns[number] <= details[detail].host_row_ns[cause])
+    if (number == before)
+        names->sums[number] = (struct ap_gap_sum_of_name){ 0, row };
+    names->sums[number].dur_ns = ap_add_sat(names->sums[number].dur_ns, dur_ns, &overflowed);
+    if (names->sums[number].dur_ns <= details[detail].host_row_ns[cause])
         return;
     details[detail].host_row[cause] = row;
-    details[detail].host_row_ns[cause] = names->sum_ns[number];
+    details[detail].host_row_ns[cause] = names->sums[number].dur_ns;
+}
+
+enum ap_status ap_gap_names_keep(const struct ap_gap_names *names, enum ap_idle_cause cause, int64_t least_ns,
+                                 struct ap_split *split, struct ap_error *reterr)
+{
+    size_t count = 0;
+    for (uint32_t i = 0; i < names->map.count; i++)
+        count += names->map.pairs[i].a % AP_IDLE_CAUSE_COUNT_ == (uint32_t)cause && names->sums[i].dur_ns >= least_ns;
+    if (!count)
+        return AP_OK;
+    AP_TRY(AP_ALLOC(split->gate, split->named, count, reterr));
+    for (uint32_t i = 0; i < names->map.count; i++)
+        if (names->map.pairs[i].a % AP_IDLE_CAUSE_COUNT_ == (uint32_t)cause && names->sums[i].dur_ns >= least_ns)
+            split->named[split->named_count++] = (struct ap_gap_name){ names->map.pairs[i].a / AP_IDLE_CAUSE_COUNT_,
+                                                                       names->sums[i].row, names->sums[i].dur_ns };
+    return AP_OK;
 }
 
 void ap_gap_names_release(struct ap_gap_names *names)
@@ -86,5 +104,5 @@ void ap_gap_names_release(struct ap_gap_names *names)
         ap_user_frames_release(&names->frames);
     ap_pair_map_release(&names->map);
     AP_FREE(names->gate, names->number_of, ap_trace_id_count(names->trace));
-    AP_FREE(names->gate, names->sum_ns, names->sum_capacity);
+    AP_FREE(names->gate, names->sums, names->sum_capacity);
 }

@@ -20,7 +20,10 @@ struct ap_gap_names {
     struct ap_user_frames frames;
     struct ap_pair_map map; /* of gap and cause, and name */
     uint32_t *number_of;    /* by name: the number of its pair that was used last, or of another one */
-    int64_t *sum_ns;        /* by number of the pair */
+    struct ap_gap_sum_of_name {
+        int64_t dur_ns;
+        uint32_t row; /* the first one of the name in the gap */
+    } * sums;         /* by number of the pair */
     size_t sum_capacity;
     struct ap_known_caller known[64];
     bool failed; /* for want of memory */
@@ -31,6 +34,9 @@ struct ap_gap_names {
  *  then. */
 void ap_gap_names_add(struct ap_gap_names *names, struct ap_gap_detail *details, uint32_t detail, enum ap_idle_cause cause,
                       uint32_t row, int64_t dur_ns);
+/** All names that the host was in for so long of a gap, by which its time is due to @cause, into the split. */
+enum ap_status ap_gap_names_keep(const struct ap_gap_names *names, enum ap_idle_cause cause, int64_t least_ns,
+                                 struct ap_split *split, struct ap_error *reterr);
 void ap_gap_names_release(struct ap_gap_names *names);
 
 #endif

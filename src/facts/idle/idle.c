@@ -463,6 +463,7 @@ enum ap_status ap_idle_attribute(struct ap_split *split, const struct ap_idle_in
     enum ap_status status = attribute(&a, &walk, longest, reterr);
     if (status == AP_OK && a.names.failed)
         status = ap_fail_memory(split->gate, reterr);
+    AP_AND_THEN(status, ap_gap_names_keep(&a.names, AP_IDLE_host_python, AP_NAMED_NS, split, reterr));
     ap_gap_names_release(&a.names);
     ap_host_states_release(&a.states);
     AP_FREE(split->gate, a.threads, input->order->track_count);

@@ -311,6 +311,7 @@ void ap_split_release(struct ap_split *split)
     struct ap_gate *gate = split->gate;
     AP_FREE(gate, split->steps, split->step_count);
     AP_FREE(gate, split->details, split->detail_count);
+    AP_FREE(gate, split->named, split->named_count);
     ap_off_core_release(&split->off_core);
     for (size_t i = 0; i < AP_IDLE_CAUSE_COUNT_; i++)
         ap_stretches_release(&split->of_cause[i], gate);

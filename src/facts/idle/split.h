@@ -37,6 +37,13 @@ struct ap_gap_detail {
     int64_t host_row_ns[AP_IDLE_CAUSE_COUNT_]; /* all rows of that name; of a wait, how long it blocked */
 };
 
+/** What the host was in for AP_NAMED_NS or more of one of these gaps. */
+struct ap_gap_name {
+    uint32_t detail, row; /* which gap; a row of the name */
+    int64_t dur_ns;       /* all rows of that name */
+};
+#define AP_NAMED_NS 100000
+
 /** Of the gaps in the window that are longer than some time. */
 struct ap_gap_sum {
     uint64_t count;
@@ -75,6 +82,8 @@ struct ap_split {
     struct ap_gap_sum gap_sums[AP_GAPS_COUNT_];
     struct ap_gap_detail *details; /* longest gap first */
     size_t detail_count;
+    struct ap_gap_name *named; /* of those in which it was in Python between operators, by gap in the order of time */
+    size_t named_count;
     struct ap_stretches of_cause[AP_IDLE_CAUSE_COUNT_]; /* the gaps of devices, by cause; of a run without: none */
     struct ap_time_bins *bins;                          /* the caller's; NULL = nobody wants them */
     struct ap_idle_pieces *pieces;                      /* likewise */

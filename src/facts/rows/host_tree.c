@@ -5,18 +5,51 @@
 
 #include "poison.h"
 
+/* When the open rows end, outermost first, and the innermost Python function among them. What is nested deeper than there is
+ * room for ends when it says so. */
+struct open_rows {
+    struct open_row {
+        int64_t end_ns, function_end_ns;
+    } rows[AP_NESTING_MAX];
+    size_t depth;
+};
+
+static int64_t end_of_open(const struct open_rows *open, const struct ap_trace *trace, uint32_t row)
+{
+    return open->depth <= AP_NESTING_MAX ? open->rows[open->depth - 1].end_ns : ap_row_end_ns(trace, row);
+}
+
+/* No call outlives its caller: a Python function that does has returned, which the tracer of PyTorch misses of some that are
+ * built in, and writes that they last to the end of the recording. */
+static void open_row(struct open_rows *open, const struct ap_trace *trace, uint32_t row)
+{
+    if (open->depth < AP_NESTING_MAX) {
+        int64_t function_ns = open->depth ? open->rows[open->depth - 1].function_end_ns : INT64_MAX;
+        bool is_function = ap_row_is_of(trace, row, 1u << AP_KIND_python);
+        int64_t end_ns = ap_row_end_ns(trace, row);
+        if (function_ns <= trace->events.start_ns[row])
+            function_ns = INT64_MAX; /* it has returned, and left a range open */
+        end_ns = is_function && end_ns > function_ns ? function_ns : end_ns;
+        open->rows[open->depth] = (struct open_row){ end_ns, is_function ? end_ns : function_ns };
+    }
+    open->depth++;
+}
+
 /* The parents serve as the stack: what is closed is left by walking up. */
 static void link_thread(struct ap_host_tree *tree, const struct ap_trace *trace, const uint32_t *rows, size_t count)
 {
-    uint32_t open = AP_NO_ROW;
+    uint32_t last = AP_NO_ROW;
+    struct open_rows open;
+    open.depth = 0;
     for (size_t i = 0; i < count; i++) {
         uint32_t row = rows[i];
         if (!ap_row_is_of(trace, row, AP_HOST_KINDS))
             continue;
-        while (open != AP_NO_ROW && ap_row_end_ns(trace, open) <= trace->events.start_ns[row])
-            open = tree->parent[open];
-        tree->parent[row] = open;
-        open = row;
+        for (; last != AP_NO_ROW && end_of_open(&open, trace, last) <= trace->events.start_ns[row]; open.depth--)
+            last = tree->parent[last];
+        tree->parent[row] = last;
+        open_row(&open, trace, row);
+        last = row;
     }
 }
 

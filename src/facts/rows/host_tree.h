@@ -11,7 +11,8 @@
 
 struct ap_host_tree {
     struct ap_gate *gate;
-    uint32_t *parent; /* by row: the innermost host row of its track that was open at its start; AP_NO_ROW = none */
+    uint32_t *parent; /* by row: the innermost host row of its track that was open at its start; AP_NO_ROW = none. A Python
+                       * function is open no longer than the one that called it. */
     size_t count;
 };
 

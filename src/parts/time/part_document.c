@@ -189,6 +189,22 @@ static const char *recorder_of(const struct ap_trace *trace)
     return is_of_nobody(trace) ? "another recorder" : NULL;
 }
 
+/* Calls that wait for all of a device: PyTorch's profiler makes one when it stops, whatever ran. */
+static bool is_wait_for_device(const struct ap_trace *trace, uint32_t row)
+{
+    struct ap_text name = ap_row_name(trace, row);
+    return ap_text_is(name, "cudaDeviceSynchronize") || ap_text_is(name, "hipDeviceSynchronize");
+}
+
+/* A call that may have given a device work. In nearly all traces one of the first is. */
+static bool has_calls_for_work(const struct ap_trace *trace)
+{
+    bool found = trace->events.count == 0 && has_kind(trace, AP_KIND_runtime);
+    for (uint32_t row = 0; row < trace->events.count && !found; row++)
+        found = ap_row_is_of(trace, row, 1u << AP_KIND_runtime) && !is_wait_for_device(trace, row);
+    return found;
+}
+
 static void add_recorded(const struct ap_trace *trace, struct ap_model *model, struct ap_value *document)
 {
     struct ap_value *recorded = ap_add_object(model, document, "recorded");
@@ -203,7 +219,9 @@ static void add_recorded(const struct ap_trace *trace, struct ap_model *model, s
     ap_add_bool(model, recorded, "gpu", gpu);
     ap_add_bool(model, recorded, "gpu_listed", lists_gpu(trace));
     ap_add_bool(model, recorded, "accelerator", has_kind(trace, AP_KIND_accelerator));
-    ap_add_bool(model, recorded, "runtime", has_kind(trace, AP_KIND_runtime));
+    bool runtime = has_kind(trace, AP_KIND_runtime), work = runtime && has_calls_for_work(trace);
+    ap_add_bool(model, recorded, "runtime", work);
+    ap_add_bool(model, document, "gpu_unused", runtime && !work && !gpu && !has_kind(trace, AP_KIND_accelerator));
 }
 
 /* What was recorded, where names tell that it is no loop under PyTorch's own profiler; NULL = they do not. */

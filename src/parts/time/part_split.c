@@ -237,7 +237,7 @@ static void add_pauses(const struct ap_part_context *context, enum ap_idle_cause
     ap_model_keep_time(model, path, &time);
 }
 
-/* What the host was in longest in each pause, by name. */
+/* What the host was in in the pauses, by name. */
 struct paused {
     uint32_t name, row; /* the first one */
     int64_t count, dur_ns;
@@ -257,22 +257,35 @@ static bool is_longer(const void *context, uint32_t a, uint32_t b)
     return a < b;
 }
 
-/* One for each pause; then those of one name are summed up in the first of them. */
+/* All functions that the host was in for long, of each pause in Python: one that prepares an input is made of several. Of an
+ * operator, which must launch nothing, the longest. */
+static size_t list_pauses(const struct ap_part_context *context, enum ap_idle_cause cause, struct paused *paused)
+{
+    const struct ap_split *split = &context->facts->split;
+    bool python = cause == AP_IDLE_host_python, is_in_pause = false;
+    size_t kept = 0, count = python ? split->named_count : split->detail_count, last = SIZE_MAX;
+    for (size_t i = 0; i < count; i++) {
+        size_t detail = python ? split->named[i].detail : i;
+        const struct ap_gap_detail *gap = &split->details[detail];
+        uint32_t row = python ? split->named[i].row : gap->host_row[cause];
+        int64_t host_ns = python ? split->named[i].dur_ns : gap->host_row_ns[cause], cause_ns = gap->cause_ns[cause];
+        is_in_pause = detail == last ? is_in_pause : is_pause(context, gap, cause);
+        last = detail;
+        if (is_in_pause && row != AP_NO_ROW)
+            paused[kept++] =
+                (struct paused){ ap_row_name_id(context->trace, row), row, 1, host_ns < cause_ns ? host_ns : cause_ns };
+    }
+    return kept;
+}
+
+/* Those of one name are summed up in the first of them. */
 static enum ap_status name_pauses(const struct ap_part_context *context, enum ap_idle_cause cause, struct paused *paused,
                                   size_t *ret_count, struct ap_error *reterr)
 {
-    const struct ap_split *split = &context->facts->split;
-    uint32_t *order, count = 0, kept = 0;
-    AP_TRY(AP_ALLOC(context->gate, order, split->detail_count + 1, reterr));
-    for (size_t i = 0; i < split->detail_count; i++) {
-        const struct ap_gap_detail *gap = &split->details[i];
-        if (!is_pause(context, gap, cause) || gap->host_row[cause] == AP_NO_ROW)
-            continue;
-        order[count] = count;
-        int64_t host_ns = gap->host_row_ns[cause], cause_ns = gap->cause_ns[cause];
-        paused[count++] = (struct paused){ ap_row_name_id(context->trace, gap->host_row[cause]), gap->host_row[cause], 1,
-                                           host_ns < cause_ns ? host_ns : cause_ns };
-    }
+    uint32_t *order, count = (uint32_t)list_pauses(context, cause, paused), kept = 0;
+    AP_TRY(AP_ALLOC(context->gate, order, count + 1, reterr));
+    for (uint32_t i = 0; i < count; i++)
+        order[i] = i;
     enum ap_status status = ap_sort_list(context->gate, order, count, is_named_before, paused, reterr);
     for (uint32_t i = 0, first = 0; i < count && status == AP_OK; i++) {
         first = i && paused[order[i]].name == paused[order[first]].name ? first : i;
@@ -285,7 +298,7 @@ static enum ap_status name_pauses(const struct ap_part_context *context, enum ap
     for (uint32_t i = 0; i < count; i++)
         if (paused[i].count)
             paused[kept++] = paused[i];
-    AP_FREE(context->gate, order, split->detail_count + 1);
+    AP_FREE(context->gate, order, count + 1);
     *ret_count = kept;
     return status;
 }
@@ -305,7 +318,8 @@ static enum ap_status add_line(struct ap_part_context *context, uint32_t row, st
 static enum ap_status add_paused_in(struct ap_part_context *context, enum ap_idle_cause cause, struct ap_model *model,
                                     struct ap_value *list, struct ap_error *reterr)
 {
-    size_t all = context->facts->split.detail_count + 1, count = 0, shown = 0;
+    const struct ap_split *split = &context->facts->split;
+    size_t all = split->detail_count + split->named_count + 1, count = 0, shown = 0;
     struct paused *paused;
     uint32_t *order = NULL;
     AP_TRY(AP_ALLOC(context->gate, paused, all, reterr));

@@ -321,7 +321,8 @@ static const char *why_unknown(const struct ap_part_context *context, const stru
         return "graphs are captured here, and what is captured does not run: record their replay";
     if (context->facts->split.has_gpu)
         return NULL;
-    if (is_true(root, "trace.recorded.runtime") || is_true(root, "trace.recorded.gpu_listed") ||
+    bool unused = is_true(root, "trace.gpu_unused");
+    if (is_true(root, "trace.recorded.runtime") || (is_true(root, "trace.recorded.gpu_listed") && !unused) ||
         is_true(root, "cpu.signals.gpu_use.count"))
         return is_true(root, "trace.by_pytorch")
                    ? "the file tells of a GPU, of whose work no row was recorded: record with ProfilerActivity.CUDA"

@@ -9,6 +9,7 @@
 
 #define LONG_MASK 512 /* attention over fewer positions is not where the time is; our choice */
 #define MASK_INPUT 3  /* of scaled_dot_product_attention, as its inputs are counted */
+#define LEAST_STEPS 3 /* in which a constant of one a step is the same */
 #define MOST_MAYBE 3  /* operators in a row that may be of the constant or of data */
 
 /* Goes on with a constant: an operator of such work that makes no node (where nodes are counted). */
@@ -38,13 +39,23 @@ static size_t go_on(const struct ap_habit_rows *rows, size_t at)
     return at;
 }
 
-static void note_constant(struct ap_habit_rows *rows, size_t start, size_t end)
+/* Of other sizes it is another constant, where sizes tell that it is one. */
+static uint64_t key_of(const struct ap_habit_rows *rows, size_t start, size_t end, bool is_fixed)
 {
-    uint64_t key = 0;
+    uint64_t key = is_fixed;
+    for (size_t i = start; i < end; i++) {
+        const struct ap_op_detail *op = is_fixed ? ap_row_op(rows->trace, rows->items[i].row) : NULL;
+        key = key * UINT64_C(0x9E3779B97F4A7C15) + rows->items[i].name;
+        key = op ? key * UINT64_C(0x9E3779B97F4A7C15) + op->signature.id : key;
+    }
+    return key;
+}
+
+static void note_constant(struct ap_habit_rows *rows, size_t start, size_t end, bool is_fixed)
+{
+    uint64_t key = key_of(rows, start, end, is_fixed);
     uint64_t words = 0;
     int64_t dur_ns = ap_item_end_ns(rows, &rows->items[end - 1]) - ap_item_start_ns(rows, &rows->items[start]);
-    for (size_t i = start; i < end; i++)
-        key = key * UINT64_C(0x9E3779B97F4A7C15) + rows->items[i].name;
     for (size_t i = start; i < end; i++)
         words |= ap_item_words(rows, &rows->items[i]);
     size_t group = 0;
@@ -54,7 +65,8 @@ static void note_constant(struct ap_habit_rows *rows, size_t start, size_t end)
         return;
     struct ap_habit_constants *constants = &rows->constants[group];
     if (group == rows->constant_count) {
-        *constants = (struct ap_habit_constants){ .key = key, .words = words, .row = rows->items[start].row };
+        *constants =
+            (struct ap_habit_constants){ .key = key, .words = words, .is_fixed = is_fixed, .row = rows->items[start].row };
         rows->constant_count++;
     }
     constants->count++;
@@ -74,7 +86,10 @@ void ap_habit_find_constants(struct ap_habit_rows *rows)
             continue;
         for (size_t next = go_on(rows, i); next != i; next = go_on(rows, i))
             i = next;
-        note_constant(rows, start, i + 1);
+        size_t end = ap_habit_end_of_fixed(rows, start);
+        bool is_fixed = end > i;
+        i = is_fixed ? end - 1 : i;
+        note_constant(rows, start, i + 1, is_fixed);
     }
 }
 
@@ -134,7 +149,13 @@ static bool is_causal(const struct ap_habit_constants *group)
     return AP_HAS(group->words, TRIANGLE) || (AP_HAS(group->words, POSITIONS) && AP_HAS(group->words, ORDERED));
 }
 
-/* Several times a step, so on no layer: the first one could be kept. Without a causal mask attention is quicker too. */
+/* Several times a step, so on no layer; or of itself alone, and of the same sizes in each step. */
+static bool could_be_kept(const struct ap_habit_constants *group, uint64_t steps)
+{
+    return group->count >= 2 * steps || (group->is_fixed && steps >= LEAST_STEPS && group->count >= steps);
+}
+
+/* The first one could be kept. Without a causal mask attention is quicker too. */
 void ap_habit_add_constants(struct ap_habit_rows *rows)
 {
     uint64_t steps = rows->facts->steps.count ? rows->facts->steps.count : 1;
@@ -142,7 +163,7 @@ void ap_habit_add_constants(struct ap_habit_rows *rows)
     bool has_causal = false;
     for (size_t i = 0; i < rows->constant_count; i++) {
         const struct ap_habit_constants *group = &rows->constants[i];
-        if (group->count < 2 * steps)
+        if (!could_be_kept(group, steps))
             continue;
         has_causal |= is_causal(group);
         double share = 1 - 1 / (double)group->count;

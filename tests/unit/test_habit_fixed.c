@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What is computed of a counter alone in each step: traces typed by hand. */
+ * What is computed of a counter alone in each step, and orders that are cut, without sizes: traces typed by hand. */
 #include "typed_habits.h"
 
 #define ONE "[\"float\",\"Scalar\"]"
@@ -84,10 +84,44 @@ static void of_sizes_that_change_none_is_told(void)
     end(&run);
 }
 
+/* What follows an order, without sizes. */
+static uint64_t sorts(const char *const *names)
+{
+    struct run run;
+    begin(&run);
+    for (int i = 0; names[i]; i++)
+        op(&run, names[i], i * 100, 90, 0);
+    analyze(&run);
+    uint64_t count = (uint64_t)habit(&run, "whole_sort", "count");
+    end(&run);
+    return count;
+}
+
+static void an_order_that_is_cut_is_told_by_names(void)
+{
+    static const char *const best[] = { "aten::matmul", "aten::argsort", "aten::slice", "aten::eq", "aten::any", NULL };
+    static const char *const split[] = { "aten::matmul", "aten::argsort", "aten::slice", "aten::add", "aten::slice", NULL };
+    static const char *const back[] = {
+        "aten::rand", "aten::argsort", "aten::slice", "aten::argsort", "aten::gather", NULL
+    };
+    static const char *const ranks[] = {
+        "aten::rand", "aten::argsort", "aten::argsort", "aten::slice", "aten::gather", NULL
+    };
+    static const char *const whole[] = {
+        "aten::matmul", "aten::argsort", "aten::gather", "aten::cumsum", "aten::slice", NULL
+    };
+    is_int(sorts(best), 1, "the best few");
+    is_int(sorts(split), 0, "both parts are taken");
+    is_int(sorts(back), 0, "the order is turned round");
+    is_int(sorts(ranks), 0, "ranks of ranks");
+    is_int(sorts(whole), 0, "all that was sorted is gathered");
+}
+
 int main(void)
 {
     what_a_counter_makes_in_each_step_is_told();
     what_data_goes_into_is_none();
     of_sizes_that_change_none_is_told();
+    an_order_that_is_cut_is_told_by_names();
     return done();
 }

@@ -70,6 +70,7 @@ static void note_constant(struct ap_habit_rows *rows, size_t start, size_t end, 
         rows->constant_count++;
     }
     constants->count++;
+    constants->step_count += ap_per_step_has(&rows->habits->per_step, ap_item_start_ns(rows, &rows->items[start]));
     constants->total_ns = ap_add_sat(constants->total_ns, dur_ns, &rows->habits->overflowed);
     if (dur_ns <= constants->longest_ns && constants->count > 1)
         return;
@@ -155,7 +156,7 @@ static bool could_be_kept(const struct ap_habit_constants *group, uint64_t steps
     return group->count >= 2 * steps || (group->is_fixed && steps >= LEAST_STEPS && group->count >= steps);
 }
 
-/* The first one could be kept. Without a causal mask attention is quicker too. */
+/* Of masks that are causal, attention without one is quicker too. */
 void ap_habit_add_constants(struct ap_habit_rows *rows)
 {
     uint64_t steps = rows->facts->steps.count ? rows->facts->steps.count : 1;
@@ -166,8 +167,9 @@ void ap_habit_add_constants(struct ap_habit_rows *rows)
         if (!could_be_kept(group, steps))
             continue;
         has_causal |= is_causal(group);
-        double share = 1 - 1 / (double)group->count;
+        double share = group->is_fixed ? 1 : 1 - 1 / (double)group->count; /* the first may be made before the loop */
         habit->count += group->count;
+        habit->step_count += group->step_count;
         habit->total_ns = ap_add_sat(habit->total_ns, group->total_ns, &rows->habits->overflowed);
         habit->saves_ns = ap_add_sat(habit->saves_ns, ap_share_of(group->total_ns, share), &rows->habits->overflowed);
         if (habit->row != AP_NO_ROW && habit->longest_ns >= group->total_ns)

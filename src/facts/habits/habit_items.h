@@ -45,7 +45,7 @@ struct ap_habit_loop {
 
 /* Constants that are made by the same operators. */
 struct ap_habit_constants {
-    uint64_t key, count;
+    uint64_t key, count, step_count;
     int64_t total_ns, longest_ns;
     uint64_t words; /* of all its operators */
     bool is_fixed;  /* nothing else goes in, by the sizes */

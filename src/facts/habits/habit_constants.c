@@ -39,21 +39,20 @@ static size_t go_on(const struct ap_habit_rows *rows, size_t at)
     return at;
 }
 
-/* Of other sizes it is another constant, where sizes tell that it is one. */
-static uint64_t key_of(const struct ap_habit_rows *rows, size_t start, size_t end, bool is_fixed)
+/* Of names, or of sizes. */
+static uint64_t key_of(const struct ap_habit_rows *rows, size_t start, size_t end, bool of_sizes)
 {
-    uint64_t key = is_fixed;
+    uint64_t key = 0;
     for (size_t i = start; i < end; i++) {
-        const struct ap_op_detail *op = is_fixed ? ap_row_op(rows->trace, rows->items[i].row) : NULL;
-        key = key * UINT64_C(0x9E3779B97F4A7C15) + rows->items[i].name;
-        key = op ? key * UINT64_C(0x9E3779B97F4A7C15) + op->signature.id : key;
+        const struct ap_op_detail *op = ap_row_op(rows->trace, rows->items[i].row);
+        key = key * UINT64_C(0x9E3779B97F4A7C15) + (!of_sizes ? rows->items[i].name : op ? op->signature.id : 0);
     }
     return key;
 }
 
 static void note_constant(struct ap_habit_rows *rows, size_t start, size_t end, bool is_fixed)
 {
-    uint64_t key = key_of(rows, start, end, is_fixed);
+    uint64_t key = key_of(rows, start, end, false), sizes = key_of(rows, start, end, true);
     uint64_t words = 0;
     int64_t dur_ns = ap_item_end_ns(rows, &rows->items[end - 1]) - ap_item_start_ns(rows, &rows->items[start]);
     for (size_t i = start; i < end; i++)
@@ -65,10 +64,12 @@ static void note_constant(struct ap_habit_rows *rows, size_t start, size_t end, 
         return;
     struct ap_habit_constants *constants = &rows->constants[group];
     if (group == rows->constant_count) {
-        *constants =
-            (struct ap_habit_constants){ .key = key, .words = words, .is_fixed = is_fixed, .row = rows->items[start].row };
+        *constants = (struct ap_habit_constants){
+            .key = key, .sizes = sizes, .words = words, .is_fixed = true, .row = rows->items[start].row
+        };
         rows->constant_count++;
     }
+    constants->is_fixed &= is_fixed && constants->sizes == sizes;
     constants->count++;
     constants->step_count += ap_per_step_has(&rows->habits->per_step, ap_item_start_ns(rows, &rows->items[start]));
     constants->total_ns = ap_add_sat(constants->total_ns, dur_ns, &rows->habits->overflowed);

@@ -48,7 +48,8 @@ struct ap_habit_constants {
     uint64_t key, count, step_count;
     int64_t total_ns, longest_ns;
     uint64_t words; /* of all its operators */
-    bool is_fixed;  /* nothing else goes in, by the sizes */
+    uint64_t sizes; /* of the first: a key of its operators' sizes */
+    bool is_fixed;  /* nothing else goes in, by the sizes, which are the same each time */
     uint32_t row, names[AP_HABIT_NAMES];
 };
 

@@ -464,6 +464,7 @@ JOBS = {
     "logits-of-all": Job(habits.logits_of_all, ["rows-not-used"], steps=4, windows=5, profiler=SHAPES),
     "one-by-one": Job(habits.one_by_one, ["one-at-a-time"], steps=4, windows=5, profiler=SHAPES),
     "optimizer-made-anew": Job(habits.made_anew, ["optimizer-made-anew"], steps=4, windows=5),
+    "ranked-for-ten": Job(habits.ranked_for_ten, ["whole-sort"], steps=4, windows=5),
     "sorted-for-five": Job(habits.sorted_for_five, ["whole-sort"], steps=4, windows=5, profiler=SHAPES),
     "whitened-each-step": Job(habits.whitened_each_step, ["decompositions-in-loop"], steps=4, windows=5, profiler=SHAPES),
     "resized-by-way-of": Job(habits.resized_by_way_of, ["images-resized"], steps=4, windows=5),

@@ -401,6 +401,26 @@ static void passes_without_backward_are_told_by_where_they_stand(void)
     end(&run);
 }
 
+/* A critic that is updated several times a step is shown something new each time. */
+static void what_another_update_follows_is_no_evaluation(void)
+{
+    static const char *const names[] = { "ProfilerStep#1", "ProfilerStep#2", "ProfilerStep#3" };
+    struct run run;
+    begin(&run);
+    for (uint32_t step = 1; step <= 3; step++) {
+        int64_t start_us = step * 1000;
+        row(&run, "1", names[step - 1], ANNOTATION, start_us, 1000);
+        for (uint32_t update = 0; update < 3; update++) {
+            op(&run, "aten::linear", start_us + 300 * update + 10, 50, 0);
+            training(&run, start_us + 300 * update + 100, step * 3 + update);
+        }
+    }
+    analyze(&run);
+    is_int(habit(&run, "evaluation", "count"), 0, "nothing stands behind the last one");
+    is_int(habit(&run, "gradless_pass", "count"), 3 * 3, "all of them stand before one");
+    end(&run);
+}
+
 static void the_backward_of_a_last_pass_may_still_come(void)
 {
     static const char *const names[] = { "ProfilerStep#1", "ProfilerStep#2", "ProfilerStep#3", "ProfilerStep#4" };
@@ -1548,6 +1568,7 @@ int main(void)
     giving_back_goes_with_a_growing_concatenation();
     forward_work_in_a_node_is_recomputation();
     passes_without_backward_are_told_by_where_they_stand();
+    what_another_update_follows_is_no_evaluation();
     the_backward_of_a_last_pass_may_still_come();
     what_follows_the_optimizer_is_no_evaluation_without_marks();
     inference_that_makes_nodes_is_told();

@@ -398,6 +398,17 @@ def sorted_for_five(planted):
     return inference(lambda: best(head(batch)).tolist())
 
 
+def ranked_for_ten(planted):
+    """All items are put in order for the ten best of each user, recorded without shapes; the twin uses topk."""
+    items, users, wanted = torch.randn(20000, 48), rows(8, 48)[0], torch.randint(20000, (8, 1))
+
+    def hits():
+        scores = users @ items.T
+        best = torch.argsort(scores, dim=1, descending=True)[:, :10] if planted else scores.topk(10, 1).indices
+        return (best == wanted).any(1).float().mean()
+    return inference(hits)
+
+
 def drawn_from_all(planted):
     """A token is drawn from the head of a sorted vocabulary (top-p); the twin takes the 64 best first."""
     head, (states, _) = nn.Linear(48, 12000), rows(16, 48)

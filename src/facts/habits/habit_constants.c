@@ -9,6 +9,7 @@
 
 #define LONG_MASK 512 /* attention over fewer positions is not where the time is; our choice */
 #define MASK_INPUT 3  /* of scaled_dot_product_attention, as its inputs are counted */
+#define LEAST_STEPS 3 /* in which a constant of one a step is the same */
 #define MOST_MAYBE 3  /* operators in a row that may be of the constant or of data */
 
 /* Goes on with a constant: an operator of such work that makes no node (where nodes are counted). */
@@ -38,13 +39,22 @@ static size_t go_on(const struct ap_habit_rows *rows, size_t at)
     return at;
 }
 
-static void note_constant(struct ap_habit_rows *rows, size_t start, size_t end)
+/* Of names, or of sizes. */
+static uint64_t key_of(const struct ap_habit_rows *rows, size_t start, size_t end, bool of_sizes)
 {
     uint64_t key = 0;
+    for (size_t i = start; i < end; i++) {
+        const struct ap_op_detail *op = ap_row_op(rows->trace, rows->items[i].row);
+        key = key * UINT64_C(0x9E3779B97F4A7C15) + (!of_sizes ? rows->items[i].name : op ? op->signature.id : 0);
+    }
+    return key;
+}
+
+static void note_constant(struct ap_habit_rows *rows, size_t start, size_t end, bool is_fixed)
+{
+    uint64_t key = key_of(rows, start, end, false), sizes = key_of(rows, start, end, true);
     uint64_t words = 0;
     int64_t dur_ns = ap_item_end_ns(rows, &rows->items[end - 1]) - ap_item_start_ns(rows, &rows->items[start]);
-    for (size_t i = start; i < end; i++)
-        key = key * UINT64_C(0x9E3779B97F4A7C15) + rows->items[i].name;
     for (size_t i = start; i < end; i++)
         words |= ap_item_words(rows, &rows->items[i]);
     size_t group = 0;
@@ -54,10 +64,14 @@ static void note_constant(struct ap_habit_rows *rows, size_t start, size_t end)
         return;
     struct ap_habit_constants *constants = &rows->constants[group];
     if (group == rows->constant_count) {
-        *constants = (struct ap_habit_constants){ .key = key, .words = words, .row = rows->items[start].row };
+        *constants = (struct ap_habit_constants){
+            .key = key, .sizes = sizes, .words = words, .is_fixed = true, .row = rows->items[start].row
+        };
         rows->constant_count++;
     }
+    constants->is_fixed &= is_fixed && constants->sizes == sizes;
     constants->count++;
+    constants->step_count += ap_per_step_has(&rows->habits->per_step, ap_item_start_ns(rows, &rows->items[start]));
     constants->total_ns = ap_add_sat(constants->total_ns, dur_ns, &rows->habits->overflowed);
     if (dur_ns <= constants->longest_ns && constants->count > 1)
         return;
@@ -74,7 +88,10 @@ void ap_habit_find_constants(struct ap_habit_rows *rows)
             continue;
         for (size_t next = go_on(rows, i); next != i; next = go_on(rows, i))
             i = next;
-        note_constant(rows, start, i + 1);
+        size_t end = ap_habit_end_of_fixed(rows, start);
+        bool is_fixed = end > i;
+        i = is_fixed ? end - 1 : i;
+        note_constant(rows, start, i + 1, is_fixed);
     }
 }
 
@@ -134,7 +151,13 @@ static bool is_causal(const struct ap_habit_constants *group)
     return AP_HAS(group->words, TRIANGLE) || (AP_HAS(group->words, POSITIONS) && AP_HAS(group->words, ORDERED));
 }
 
-/* Several times a step, so on no layer: the first one could be kept. Without a causal mask attention is quicker too. */
+/* Several times a step, so on no layer; or of itself alone, and of the same sizes in each step. */
+static bool could_be_kept(const struct ap_habit_constants *group, uint64_t steps)
+{
+    return group->count >= 2 * steps || (group->is_fixed && steps >= LEAST_STEPS && group->count >= steps);
+}
+
+/* Of masks that are causal, attention without one is quicker too. */
 void ap_habit_add_constants(struct ap_habit_rows *rows)
 {
     uint64_t steps = rows->facts->steps.count ? rows->facts->steps.count : 1;
@@ -142,11 +165,12 @@ void ap_habit_add_constants(struct ap_habit_rows *rows)
     bool has_causal = false;
     for (size_t i = 0; i < rows->constant_count; i++) {
         const struct ap_habit_constants *group = &rows->constants[i];
-        if (group->count < 2 * steps)
+        if (!could_be_kept(group, steps))
             continue;
         has_causal |= is_causal(group);
-        double share = 1 - 1 / (double)group->count;
+        double share = group->is_fixed ? 1 : 1 - 1 / (double)group->count; /* the first may be made before the loop */
         habit->count += group->count;
+        habit->step_count += group->step_count;
         habit->total_ns = ap_add_sat(habit->total_ns, group->total_ns, &rows->habits->overflowed);
         habit->saves_ns = ap_add_sat(habit->saves_ns, ap_share_of(group->total_ns, share), &rows->habits->overflowed);
         if (habit->row != AP_NO_ROW && habit->longest_ns >= group->total_ns)

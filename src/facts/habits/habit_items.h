@@ -45,9 +45,11 @@ struct ap_habit_loop {
 
 /* Constants that are made by the same operators. */
 struct ap_habit_constants {
-    uint64_t key, count;
+    uint64_t key, count, step_count;
     int64_t total_ns, longest_ns;
     uint64_t words; /* of all its operators */
+    uint64_t sizes; /* of the first: a key of its operators' sizes */
+    bool is_fixed;  /* nothing else goes in, by the sizes, which are the same each time */
     uint32_t row, names[AP_HABIT_NAMES];
 };
 
@@ -236,9 +238,12 @@ AP_MUST_CHECK enum ap_status ap_habit_find_loops(struct ap_habit_rows *rows, str
 void ap_habit_add_loops(struct ap_habit_rows *rows);
 /** Masks, indices and the like; they are added when all threads were read. */
 void ap_habit_find_constants(struct ap_habit_rows *rows);
+/** Where the operators end that begin with a counter at @start and work on what they made alone, in the same step; @start
+ *  where they are few, or sizes do not tell. */
+size_t ap_habit_end_of_fixed(const struct ap_habit_rows *rows, size_t start);
 /** Attention that is handed a mask, as loops of one call. */
 AP_MUST_CHECK enum ap_status ap_habit_find_attention(struct ap_habit_rows *rows, struct ap_error *reterr);
-/** Those that are made several times a step; behind the loops. */
+/** Those that are made several times a step, or in each step the same; behind the loops. */
 void ap_habit_add_constants(struct ap_habit_rows *rows);
 /** What is made of data alone before several layers of one pass, in a run that trains. */
 void ap_habit_find_prepared(struct ap_habit_rows *rows);

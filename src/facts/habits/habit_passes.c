@@ -123,19 +123,30 @@ static void leave_out_trained_with(const struct ap_habit_rows *rows, struct pass
         }
 }
 
-/* Steps that marks tell end behind what follows the optimizer; where its rows stand in for marks, what follows may as well
- * begin the next step: a target network, a teacher. */
+/* Of the items of one step that begin with @first: the last node of a backward pass; 0 = none. */
+static size_t last_node_of_step(const struct ap_habit_rows *rows, size_t first)
+{
+    size_t last = 0;
+    for (size_t at = first; at < rows->item_count && rows->items[at].step == rows->items[first].step; at++)
+        last = is_node(rows, at) ? at : last;
+    return last;
+}
+
+/* Steps that marks tell end behind what follows the optimizer: not what is drawn for the next update of the same step, or
+ * targets for it. Where the optimizer's rows stand in for marks, what follows may as well begin the next step: a target
+ * network, a teacher. */
 void ap_habit_find_passes(struct ap_habit_rows *rows)
 {
     struct pass pass = { .open = false };
     enum event last = NOTHING;
-    size_t settled = count_settled(rows);
+    size_t settled = count_settled(rows), last_node = 0;
     bool has_marks = rows->facts->steps.count && !rows->facts->steps.periods;
     for (size_t i = 0; i < rows->item_count; i++) {
         const struct ap_habit_item *item = &rows->items[i];
-        if (i && item->step != rows->items[i - 1].step) {
+        if (!i || item->step != rows->items[i - 1].step) {
             end_pass(rows, &pass);
             last = NOTHING;
+            last_node = last_node_of_step(rows, i);
         }
         if (!ap_habit_is_call(rows, item)) {
             if (is_node(rows, i))
@@ -147,9 +158,9 @@ void ap_habit_find_passes(struct ap_habit_rows *rows)
         } else if (!ap_item_sequence(rows, item)) {
             if (AP_HAS(ap_item_words(rows, item), HEAVY) || pass.open)
                 go_on(rows, &pass, i,
-                      pass.open                           ? pass.id
-                      : last == OF_OPTIMIZER && has_marks ? AP_HABIT_evaluation
-                                                          : AP_HABIT_gradless_pass);
+                      pass.open                                            ? pass.id
+                      : last == OF_OPTIMIZER && has_marks && i > last_node ? AP_HABIT_evaluation
+                                                                           : AP_HABIT_gradless_pass);
         } else if (i < settled && is_unused(rows, i)) {
             go_on(rows, &pass, i, AP_HABIT_unused_graph);
         } else if (ap_habit_sequence_after(rows, i) > ap_item_sequence(rows, item)) {

@@ -10,6 +10,7 @@
 #define LEAST_PAIRS (64 * 1024) /* elements of all pairs: less costs nothing */
 #define LEAST_GROWTH 8          /* so many times more than the larger of the two has */
 #define PAIR_ITEMS 16           /* operators until the pairs are summed up, with those that make other factors */
+#define CUT_ITEMS 8             /* operators behind an order of no known sizes that may use the rest of it */
 #define SORT_ITEMS 48           /* operators behind a sort that may use what it made */
 #define LEAST_CACHE (1 << 20)   /* elements: to put fewer in order costs little */
 #define MOST_BETWEEN_TWO 4      /* operators from keys to values */
@@ -146,24 +147,47 @@ static struct sorted_use use_of_sorted(struct ap_habit_rows *rows, size_t at, co
     return use;
 }
 
+/* Where sizes are not known: the order is cut as soon as it is there, and no other piece is taken soon. Beside another sort
+ * it may be one of ranks, or turned round. */
+static bool is_order_cut(const struct ap_habit_rows *rows, size_t at)
+{
+    uint64_t others = AP_BIT(PIECE) | AP_BIT(SORT);
+    if (!ap_text_is(ap_row_name(rows->trace, rows->items[at].row), "aten::argsort") ||
+        !ap_habit_is_of_step(rows, at, at + 1) || (at && AP_HAS(ap_item_words(rows, &rows->items[at - 1]), SORT)))
+        return false;
+    struct ap_text next = ap_row_name(rows->trace, rows->items[at + 1].row);
+    for (size_t i = at + 2; i < at + CUT_ITEMS && ap_habit_is_of_step(rows, at, i); i++)
+        if (ap_item_words(rows, &rows->items[i]) & others)
+            return false;
+    return ap_text_is(next, "aten::slice") || ap_text_is(next, "aten::narrow");
+}
+
+static void add_sort(struct ap_habit_rows *rows, size_t at, int64_t dur_ns)
+{
+    struct ap_habit *habit =
+        ap_habit_add(rows->habits, AP_HABIT_whole_sort, rows->items[at].row, dur_ns, ap_share_of(dur_ns, 1 - SORT_KEEPS));
+    const struct ap_op_detail *op = ap_row_op(rows->trace, rows->items[at].row);
+    if (habit && op)
+        habit->signature = op->signature.id;
+}
+
 /* A part of what was sorted is taken, and nothing else looks at as many elements; or one is drawn from the head of it, which
  * a running sum of the probabilities ends or a number: the rest is sorted, summed up and masked for nothing. */
 static void look_at_sort(struct ap_habit_rows *rows, size_t at)
 {
     struct ap_tensor_list list;
-    if (!ap_habit_read_tensors(rows, at, &list))
+    int64_t dur_ns = ap_item_end_ns(rows, &rows->items[at]) - ap_item_start_ns(rows, &rows->items[at]);
+    if (!ap_habit_read_tensors(rows, at, &list)) {
+        if (is_order_cut(rows, at))
+            add_sort(rows, at, dur_ns);
         return;
+    }
     struct sorted_use use = use_of_sorted(rows, at, &list.tensors[0]);
     bool is_draw = use.draws && (use.sums_up || use.takes_part) &&
                    ap_tensor_elements(&list.tensors[0], 0, list.tensors[0].count) >= LEAST_DRAWN;
     if (!is_draw && (use.other || !use.takes_part))
         return;
-    int64_t dur_ns =
-        ap_item_end_ns(rows, &rows->items[at]) - ap_item_start_ns(rows, &rows->items[at]) + (is_draw ? use.behind_ns : 0);
-    struct ap_habit *habit =
-        ap_habit_add(rows->habits, AP_HABIT_whole_sort, rows->items[at].row, dur_ns, ap_share_of(dur_ns, 1 - SORT_KEEPS));
-    if (habit)
-        habit->signature = ap_row_op(rows->trace, rows->items[at].row)->signature.id;
+    add_sort(rows, at, dur_ns + (is_draw ? use.behind_ns : 0));
 }
 
 /* What a layer of the shapes x, weight makes: the last size of x becomes the first one of the weight. */

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT
+ * What is computed of a counter or another constant alone: a filter, a window, a table of positions. Sizes tell, as no other
+ * tensor of sizes of its own goes in. */
+#include "habit_items.h"
+
+#include "poison.h"
+
+#define LEAST_FIXED 6 /* operators: fewer are an index, or a mask that is cheap */
+#define MOST_FIXED 64
+#define MOST_SIZES 16  /* different ones of what they make */
+#define LOOKED_BACK 32 /* operators before them, which no tensor of the same sizes goes into */
+#define LEAST_FIXED_ELEMENTS 1024
+
+struct fixed {
+    struct ap_tensor_dims made[MOST_SIZES];
+    int count;
+    bool is_open; /* the sizes of what the last operator made are not known: a counter */
+};
+
+/* Without dimensions of 1, which views add and broadcasting takes. */
+static struct ap_tensor_dims without_ones(const struct ap_tensor_dims *tensor)
+{
+    struct ap_tensor_dims less = { .count = 0 };
+    for (int i = 0; i < tensor->count; i++)
+        if (tensor->dims[i] != 1)
+            less.dims[less.count++] = tensor->dims[i];
+    return less;
+}
+
+static bool is_made(const struct fixed *fixed, const struct ap_tensor_dims *tensor)
+{
+    struct ap_tensor_dims less = without_ones(tensor);
+    for (int i = 0; i < fixed->count; i++)
+        if (ap_tensor_equal(&fixed->made[i], &less))
+            return true;
+    return !less.count;
+}
+
+static void note_made(struct fixed *fixed, const struct ap_tensor_dims *tensor)
+{
+    if (!is_made(fixed, tensor) && fixed->count < MOST_SIZES)
+        fixed->made[fixed->count++] = without_ones(tensor);
+}
+
+/* What two are broadcast to, where one dimension of each pair is 1 or both are equal. */
+static struct ap_tensor_dims broadcast(const struct ap_tensor_list *list)
+{
+    struct ap_tensor_dims all = list->tensors[0];
+    for (int k = 1; k < list->count; k++) {
+        const struct ap_tensor_dims *longer = list->tensors[k].count > all.count ? &list->tensors[k] : &all;
+        const struct ap_tensor_dims *shorter = longer == &all ? &list->tensors[k] : &all;
+        struct ap_tensor_dims both = *longer;
+        int more = longer->count - shorter->count;
+        for (int i = 0; i < shorter->count; i++)
+            both.dims[more + i] = longer->dims[more + i] == 1 ? shorter->dims[i] : longer->dims[more + i];
+        all = both;
+    }
+    return all;
+}
+
+static bool is_counter(const struct ap_habit_rows *rows, size_t at)
+{
+    struct ap_text name = ap_row_name(rows->trace, rows->items[at].row);
+    return ap_text_is(name, "aten::arange") || ap_text_is(name, "aten::linspace");
+}
+
+/* Each element by itself, or another view of them; makes no node. */
+static bool may_go_on(const struct ap_habit_rows *rows, size_t at)
+{
+    ap_link_key own = ap_item_sequence(rows, &rows->items[at]);
+    return ap_item_words(rows, &rows->items[at]) & (AP_BIT(CONSTANT) | AP_BIT(OF_CONSTANT) | AP_BIT(BY_ELEMENT)) &&
+           (!own || ap_habit_sequence_after(rows, at) == own);
+}
+
+/* Is the operator of what was made alone? What it makes is noted. */
+static bool goes_on(const struct ap_habit_rows *rows, struct fixed *fixed, size_t at)
+{
+    struct ap_tensor_list list;
+    if (!may_go_on(rows, at))
+        return false;
+    if (!ap_habit_read_tensors(rows, at, &list)) {
+        fixed->is_open |= is_counter(rows, at);
+        return is_counter(rows, at) || !AP_HAS(ap_item_words(rows, &rows->items[at]), CONSTANT);
+    }
+    struct ap_tensor_dims first = without_ones(&list.tensors[0]);
+    if (fixed->is_open && list.count == 1 && first.count == 1)
+        note_made(fixed, &first);
+    fixed->is_open = false;
+    for (int i = 0; i < list.count; i++)
+        if (list.leaves_out || !is_made(fixed, &list.tensors[i]))
+            return false;
+    struct ap_tensor_dims all = broadcast(&list);
+    note_made(fixed, &all);
+    return true;
+}
+
+/* Tensors of as many elements that were there before may be what goes in. */
+static bool was_there(const struct ap_habit_rows *rows, size_t start, const struct ap_tensor_dims *tensor)
+{
+    struct ap_tensor_list list;
+    for (size_t back = start; back-- > 0 && start - back <= LOOKED_BACK && ap_habit_is_of_step(rows, start, back);) {
+        bool reads = ap_habit_read_tensors(rows, back, &list);
+        for (int i = 0; reads && i < list.count; i++) {
+            struct ap_tensor_dims less = without_ones(&list.tensors[i]);
+            if (ap_tensor_equal(&less, tensor))
+                return true;
+        }
+    }
+    return false;
+}
+
+size_t ap_habit_end_of_fixed(const struct ap_habit_rows *rows, size_t start)
+{
+    struct fixed fixed = { .is_open = true };
+    size_t end = start + 1;
+    double largest = 0;
+    if (!is_counter(rows, start))
+        return start;
+    while (end < start + MOST_FIXED && ap_habit_is_of_step(rows, start, end) && goes_on(rows, &fixed, end))
+        end++;
+    for (int i = 0; i < fixed.count; i++) {
+        double elements = ap_tensor_elements(&fixed.made[i], 0, fixed.made[i].count);
+        largest = elements > largest ? elements : largest;
+        if (was_there(rows, start, &fixed.made[i]))
+            return start;
+    }
+    return end - start >= LEAST_FIXED && largest >= LEAST_FIXED_ELEMENTS ? end : start;
+}

@@ -334,8 +334,8 @@ static void sample_rest(struct sample *sample)
 static inline void sample_fill_parts(struct ap_model *model, const struct ap_text *names, size_t name_count,
                                      unsigned left_out)
 {
-    static void (*const parts[])(struct sample *) = { sample_memory,  sample_cpu,   sample_trace,   sample_steps_and_gpu,
-                                                      sample_compute, sample_split, sample_verdict, sample_rest };
+    static void (*const parts[])(struct sample *) = { sample_memory,  sample_cpu,   sample_trace, sample_steps_and_gpu,
+                                                      sample_compute, sample_split, sample_rest,  sample_verdict };
     struct sample sample = { .model = model, .names = names, .name_count = name_count };
     ap_add_string(model, &model->root, "schema_version", "1.0");
     struct ap_value *generator = ap_add_object(model, &model->root, "generator");

@@ -68,6 +68,8 @@ def check_ranks(tap, program, folder):
     tap.same([file["rank"] for file in files], [4, 5], "--rank-regex tells the rank")
     done = program.run(folder, "--rank-regex", "gpu")
     tap.ok(done.returncode == 2 and b"--rank-regex" in done.stderr, "an expression without a group is refused", done.stderr)
+    done = program.run(folder, "--rank-regex", "(([0-9]{1,200}){1,200}){1,200}")
+    tap.ok(done.returncode == 2 and b"written out" in done.stderr, "one that would take all memory, too", done.stderr)
     done = program.run(folder, "--rank-regex", "node-(x)")
     tap.ok(done.returncode == 2 and b"baseline" in done.stderr, "traces without ranks are no run", done.stderr)
 

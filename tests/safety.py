@@ -401,7 +401,7 @@ def check_sandbox(tap, runs):
     ways = [["--cpu-trace", trace], [trace, snapshot], ["--cpu-trace", "-"],
             ["--cpu-trace", trace, "--baseline", trace, "--json-out", "out.json"], ["folder"],
             ["--series", f"8={trace}", "16=lr=2.json"]]
-    for plant in ("open", "old open", "create", "socket", "execve", "code", "process"):
+    for plant in ("open", "old open", "create", "socket", "execve", "code", "process", "limits"):
         for way in ways:
             environment = {**os.environ, "AP_PLANT": plant, **({} if linked else {"LD_PRELOAD": loaded})}
             given = {"env": environment, "input": (runs.folder / trace).read_bytes()}
@@ -414,8 +414,21 @@ def check_sandbox(tap, runs):
                         "pictures", input=(runs.folder / trace).read_bytes())
         tap.ok(done.returncode == 0 and "seccomp" in str(json.loads(done.stdout)["generator"]["sandbox"]),
                f"{' '.join(way)} works within it, and the report says so", done)
+    check_many_inputs(tap, runs)
     done = runs.run("--cpu-trace", trace, "--no-sandbox", "--format", "json")
     tap.same(json.loads(done.stdout)["generator"]["sandbox"], "none", "without it, too")
+
+
+def check_many_inputs(tap, runs):
+    """However many there are, each may be read, and the sandbox is there."""
+    (runs.folder / "many").mkdir()
+    names = [runs.write(f"many/x{i}", b"no trace") for i in range(4100)]
+    names += [runs.write(f"many/rank{i}.json", {"traceEvents": OPS, "distributedInfo": {"rank": i, "world_size": 2}})
+              for i in range(2)]
+    done = runs.run(*names, "--format", "json", "--md-out", "/dev/null")
+    report = json.loads(done.stdout) if done.stdout else {}
+    tap.ok(len(report.get("cluster", {}).get("ranks", [])) == 2 and "seccomp" in str(report["generator"]["sandbox"]),
+           f"{len(names)} inputs are read within it, as far as they are traces", done.stderr[:500])
 
 
 # ---- limits that nobody asked for

@@ -214,6 +214,8 @@ void *ap_arena_alloc(struct ap_arena *arena, size_t bytes)
     if (bytes > SIZE_MAX / 2)
         return NULL;
     bytes = (bytes + 15) & ~(size_t)15;
+    if (planned_failure(arena->gate)) /* of a piece, too: what is written piece by piece lacks one somewhere */
+        return NULL;
     if (arena->chunk_size_bytes - arena->chunk_used_bytes < bytes && !add_chunk(arena, bytes))
         return NULL;
     if (!arena->chunks && !add_chunk(arena, bytes))

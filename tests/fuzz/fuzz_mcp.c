@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * Any bytes as what a client sends, line by line. Claims: each line is answered by one line of strict JSON or by none, what
- * comes before it is strict JSON as well, and nothing is kept from one line to the next. */
+ * comes before it is strict JSON as well, and nothing is kept from one line to the next but the reports. One server answers
+ * many inputs, since most of the time would go into reading the same trace anew: an input whose find needs a report that is
+ * kept asks for it twice. */
 #define _XOPEN_SOURCE 700
 #include <fcntl.h>
 #include <stdlib.h>
@@ -17,6 +19,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
     "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"gemm\",\"pid\":0,\"tid\":7,\"ts\":4,\"dur\":9}]}"
 #define INITIALIZE "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{\"protocolVersion\":\"2025-03-26\"}}"
 
+#define INPUTS_OF_A_SERVER 256
 #define PROGRESS "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\""
 
 static char folder[] = "/tmp/fuzz_mcp_XXXXXX", file[64];
@@ -82,15 +85,34 @@ static void ask(struct ap_mcp_server *server, const char *line, size_t bytes)
     }
 }
 
+static struct ap_mcp_server *server;
+
+static void end_server(void)
+{
+    ap_mcp_server_free(server);
+    server = NULL;
+}
+
+static void begin_server(void)
+{
+    static unsigned answered;
+    static const char *roots[] = { folder };
+    const struct ap_mcp_options options = { .roots = roots, .root_count = 1, .threads = 1 };
+    const char *path;
+    struct ap_error error;
+    if (!answered)
+        require(atexit(end_server) == 0);
+    if (answered++ % INPUTS_OF_A_SERVER == 0)
+        end_server();
+    if (!server)
+        require(ap_mcp_server_new(&options, &server, &path, &error) == AP_OK);
+    ask(server, INITIALIZE, sizeof(INITIALIZE) - 1);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
     make_root();
-    const char *roots[] = { folder }, *path;
-    struct ap_mcp_options options = { .roots = roots, .root_count = 1, .threads = 1 };
-    struct ap_mcp_server *server;
-    struct ap_error error;
-    require(ap_mcp_server_new(&options, &server, &path, &error) == AP_OK);
-    ask(server, INITIALIZE, sizeof(INITIALIZE) - 1);
+    begin_server();
     const char *line = (const char *)data, *end = line + bytes;
     while (line < end) {
         const char *stop = memchr(line, '\n', (size_t)(end - line));
@@ -98,6 +120,5 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
         ask(server, line, length);
         line += stop ? length + 1 : length;
     }
-    ap_mcp_server_free(server);
     return 0;
 }

@@ -33,7 +33,7 @@ static bool html_fail(struct html_reading *in, const char *why)
 static bool html_is_one_of(struct ap_text word, const char *const *words)
 {
     for (; *words; words++)
-        if (ap_text_is(word, *words))
+        if (word.bytes && **words == *word.data && ap_text_is(word, *words))
             return true;
     return false;
 }
@@ -109,9 +109,15 @@ static bool html_attribute(struct html_reading *in)
     return true;
 }
 
+static void html_skip_text(struct html_reading *in)
+{
+    const char *tag = memchr(in->at, '<', (size_t)(in->end - in->at));
+    in->at = tag ? tag : in->end;
+}
+
 static bool html_raw(struct html_reading *in, const char *closing)
 {
-    while (in->at < in->end && strncmp(in->at, closing, strlen(closing)) != 0)
+    for (html_skip_text(in); in->at < in->end && strncmp(in->at, closing, strlen(closing)) != 0; html_skip_text(in))
         in->at++;
     return in->at < in->end || html_fail(in, "raw text that does not end");
 }
@@ -180,7 +186,7 @@ static inline bool html_is_strict(const char *text, size_t bytes, struct html_co
         return html_fail(&in, "no document type");
     for (in.at += sizeof(doctype) - 1; in.at < in.end;) {
         if (*in.at != '<')
-            in.at++;
+            html_skip_text(&in);
         else if (in.at + 1 < in.end && in.at[1] == '/' ? !html_close(&in) : !html_open(&in))
             return false;
     }

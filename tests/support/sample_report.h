@@ -330,22 +330,26 @@ static void sample_rest(struct sample *sample)
     }
 }
 
-/** Fill @model, which is fresh. The names are read in turn, over and over; none = a harmless one. */
-static inline void sample_fill(struct ap_model *model, const struct ap_text *names, size_t name_count)
+/** @left_out: a bit for each part that it lacks. */
+static inline void sample_fill_parts(struct ap_model *model, const struct ap_text *names, size_t name_count,
+                                     unsigned left_out)
 {
+    static void (*const parts[])(struct sample *) = { sample_memory,  sample_cpu,   sample_trace, sample_steps_and_gpu,
+                                                      sample_compute, sample_split, sample_rest,  sample_verdict };
     struct sample sample = { .model = model, .names = names, .name_count = name_count };
     ap_add_string(model, &model->root, "schema_version", "1.0");
     struct ap_value *generator = ap_add_object(model, &model->root, "generator");
     ap_add_string(model, generator, "name", "analyze_profile");
     ap_add_string(model, generator, "version", "0.1.0");
-    sample_memory(&sample);
-    sample_cpu(&sample);
-    sample_trace(&sample);
-    sample_steps_and_gpu(&sample);
-    sample_compute(&sample);
-    sample_split(&sample);
-    sample_verdict(&sample);
-    sample_rest(&sample);
+    for (size_t i = 0; i < AP_COUNT_OF(parts); i++)
+        if (!(left_out >> i & 1))
+            parts[i](&sample);
+}
+
+/** Fill @model, which is fresh. The names are read in turn, over and over; none = a harmless one. */
+static inline void sample_fill(struct ap_model *model, const struct ap_text *names, size_t name_count)
+{
+    sample_fill_parts(model, names, name_count, 0);
 }
 
 #endif

@@ -10,7 +10,7 @@
 
 struct text_sink {
     char *data;
-    size_t bytes;
+    size_t bytes, capacity;
     size_t limit_bytes; /* writes beyond it fail, as on a full disk; 0 = none */
 };
 
@@ -19,13 +19,15 @@ static inline enum ap_status text_sink_write(void *self, const char *data, size_
     struct text_sink *to = self;
     if (to->limit_bytes && to->bytes + bytes > to->limit_bytes)
         return ap_fail(reterr, AP_ERROR_OUTPUT, "the sink is full");
-    char *grown = realloc(to->data, to->bytes + bytes + 1);
-    if (!grown)
-        abort();
-    memcpy(grown + to->bytes, data, bytes);
-    grown[to->bytes + bytes] = '\0';
-    to->data = grown;
+    if (to->capacity <= to->bytes + bytes) {
+        to->capacity = 2 * (to->bytes + bytes + 1);
+        to->data = realloc(to->data, to->capacity);
+        if (!to->data)
+            abort();
+    }
+    memcpy(to->data + to->bytes, data, bytes);
     to->bytes += bytes;
+    to->data[to->bytes] = '\0';
     return AP_OK;
 }
 

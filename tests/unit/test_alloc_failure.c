@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT
- * test_alloc_failure.c - every allocation of a small run made to fail in turn: each run ends with a clean error, nothing
- * crashes and (under a leak checker) nothing is lost. */
+ * test_alloc_failure.c - every allocation of a small run made to fail in turn, each value of the report among them: each run
+ * ends with a clean error, nothing crashes and (under a leak checker) nothing is lost. */
 #define _POSIX_C_SOURCE 200809L
 #include <stdlib.h>
 #include <string.h>
 
 #include "analyze_profile/analyze_profile.h"
 #include "tap.h"
+
+#define LIMIT 200000 /* no run here needs so many */
 
 static enum ap_status drop(void *self, const char *data, size_t bytes, struct ap_error *reterr)
 {
@@ -49,13 +51,28 @@ static enum ap_status end_picture(void *self, struct ap_error *reterr)
     return AP_OK;
 }
 
+static enum ap_status write_texts(struct ap_report *report, size_t *ret_bytes, struct ap_error *reterr)
+{
+    const struct ap_summary_options screen = { .width = 0 };
+    enum ap_status status = ap_report_write_json(report, drop, ret_bytes, reterr);
+    if (status == AP_OK)
+        status = ap_report_write_markdown(report, AP_EXTENT_SHORT, drop, ret_bytes, reterr);
+    if (status == AP_OK)
+        status = ap_report_write_markdown(report, AP_EXTENT_WHOLE, drop, ret_bytes, reterr);
+    if (status == AP_OK)
+        status = ap_report_write_junit(report, drop, ret_bytes, reterr);
+    if (status == AP_OK)
+        status = ap_report_write_annotations(report, drop, ret_bytes, reterr);
+    if (status == AP_OK)
+        status = ap_report_write_summary(report, &screen, drop, ret_bytes, reterr);
+    return status == AP_OK ? ap_report_write_digest(report, 400, drop, ret_bytes, reterr) : status;
+}
+
 /* Write everything as far as it goes. */
 static enum ap_status write_all(struct ap_report *report, const struct ap_request *request, size_t *ret_bytes,
                                 struct ap_error *reterr)
 {
-    enum ap_status status = ap_report_write_json(report, drop, ret_bytes, reterr);
-    if (status == AP_OK)
-        status = ap_report_write_markdown(report, AP_EXTENT_SHORT, drop, ret_bytes, reterr);
+    enum ap_status status = write_texts(report, ret_bytes, reterr);
     if (status == AP_OK && request->with_pictures)
         status = ap_report_write_html(report, drop, ret_bytes, reterr);
     const struct ap_picture_taker taker = { begin_picture, drop, end_picture, ret_bytes };
@@ -67,6 +84,8 @@ static enum ap_status write_all(struct ap_report *report, const struct ap_reques
         status = ap_report_write_folded(report, drop, ret_bytes, reterr);
     if (status == AP_OK && request->slice)
         status = ap_report_write_slice(report, request, drop, ret_bytes, reterr);
+    if (status == AP_OK && request->with_ranks)
+        status = ap_report_write_ranks(report, drop, ret_bytes, reterr);
     if (status == AP_OK && request->with_rows)
         status = ask(report, ret_bytes, reterr);
     if (status != AP_OK)
@@ -74,12 +93,12 @@ static enum ap_status write_all(struct ap_report *report, const struct ap_reques
     return status;
 }
 
-/* From number @first on; returns the number with which memory sufficed. */
-static int64_t fail_from(const char *claim, struct ap_request request, int64_t first, int64_t limit)
+/* From number @first on, each @step-th; returns the number with which memory sufficed. */
+static int64_t fail_from(const char *claim, struct ap_request request, int64_t first, int64_t step)
 {
     int64_t fail_after = first, odd = 0;
     size_t bytes = 0;
-    for (;; fail_after++) {
+    for (; fail_after < LIMIT && !bytes; fail_after += step) {
         struct ap_report *report = NULL;
         struct ap_error error = { .status = AP_OK };
         request.fail_after = fail_after;
@@ -88,27 +107,28 @@ static int64_t fail_from(const char *claim, struct ap_request request, int64_t f
             status = write_all(report, &request, &bytes, &error);
             odd += status != AP_OK && status != AP_ERROR_MEMORY;
             ap_report_free(report);
-            if (bytes || fail_after > limit)
-                break;
         } else if (status != AP_ERROR_MEMORY || report || !strstr(error.message, "memory")) {
             odd++;
         }
-        if (fail_after > limit)
-            break;
     }
     is_int(odd, 0, claim);
     ok(bytes > 1000, "and once memory suffices, everything is written");
-    ok(fail_after > first + 20, "there were allocations to fail");
-    return fail_after;
+    ok(fail_after > first + 20 * step, "there were allocations to fail");
+    return fail_after - step;
 }
 
-static int64_t fail_each(const char *claim, struct ap_request request, int64_t limit)
+static int64_t fail_each(const char *claim, struct ap_request request)
 {
-    return fail_from(claim, request, 1, limit);
+    return fail_from(claim, request, 1, 1);
+}
+
+/* For what differs from a run that was gone through in little, and for pictures, of which thousands of values are alike. */
+static int64_t fail_some(const char *claim, struct ap_request request)
+{
+    return fail_from(claim, request, 1, 7);
 }
 
 #define PATH_BYTES 1024
-#define LIMIT 20000
 
 static char trace[PATH_BYTES], snapshot[PATH_BYTES], baseline[PATH_BYTES];
 
@@ -120,36 +140,35 @@ static void name_file(char *path, const char *folder, const char *name)
 static void of_a_trace_and_a_snapshot(const char *root, const char *corpus)
 {
     (void)corpus;
-    struct ap_request request = { .cpu_trace_path = trace,
-                                  .memory_json_path = snapshot,
-                                  .top_n = 3,
-                                  .threads = 1,
-                                  .with_folded = true,
-                                  .with_pictures = true };
+    struct ap_request request = {
+        .cpu_trace_path = trace, .memory_json_path = snapshot, .top_n = 3, .threads = 1, .with_folded = true
+    };
     name_file(trace, root, "traces/begin_end_pairs.json");
     name_file(snapshot, root, "snapshots/history_2023.json");
-    fail_each("each failed allocation of a run on one thread is a clean error", request, LIMIT);
+    fail_each("each failed allocation of a run on one thread is a clean error", request);
     request.threads = 2;
-    fail_each("and with the reading thread", request, LIMIT);
+    request.with_pictures = true;
+    fail_some("and with the reading thread, and pictures", request);
+    request.with_pictures = false;
     name_file(trace, root, "traces/one_run.json.gz");
     name_file(snapshot, root, "snapshots/one_run.json");
-    int64_t enough = fail_each("and on a trace and a snapshot of one run", request, LIMIT);
+    int64_t enough = fail_each("and on a trace and a snapshot of one run", request);
     request.with_rows = true;
-    fail_from("and where their rows are asked for", request, enough - 1, LIMIT);
+    fail_from("and where their rows are asked for", request, enough - 1, 1);
 }
 
 static void of_traces_that_are_written(const char *root, const char *corpus)
 {
     (void)corpus;
-    struct ap_request request = { .cpu_trace_path = trace, .top_n = 3, .with_pictures = true };
+    struct ap_request request = { .cpu_trace_path = trace, .top_n = 3 };
     name_file(trace, root, "traces/odd_values.json");
-    fail_each("each failed allocation on a trace full of oddities is a clean error", request, LIMIT);
+    fail_each("each failed allocation on a trace full of oddities is a clean error", request);
     name_file(trace, root, "traces/kineto_2021.json"); /* has findings with places, gaps and steps */
     request.with_tracks = true;
-    fail_each("and where the trace is written again, with tracks", request, LIMIT);
-    request.redact = true;
+    fail_each("and where the trace is written again, with tracks", request);
+    request.with_pictures = request.redact = true;
     request.slice = "0:1s";
-    fail_each("and without names, and a slice of it", request, LIMIT);
+    fail_some("and without names, with pictures, and a slice of it", request);
 }
 
 static void of_comparisons(const char *root, const char *corpus)
@@ -163,26 +182,80 @@ static void of_comparisons(const char *root, const char *corpus)
                                   .fail_on_count = 2 };
     struct ap_series_entry series[] = { { trace, 8 }, { trace, 16 } };
     name_file(trace, root, "traces/kineto_2021.json");
-    fail_each("each failed allocation of a comparison with a trace is a clean error", request, LIMIT);
+    fail_some("each failed allocation of a comparison with a trace is a clean error", request);
     name_file(baseline, corpus, "baseline/report.json");
     request.baseline_path = baseline;
-    fail_each("and with a report", request, LIMIT);
+    request.with_pictures = false;
+    fail_each("and with a report", request);
     request.baseline_path = request.cpu_trace_path = NULL;
     request.fail_on_count = 1;
     request.series = series;
     request.series_count = 2;
-    fail_each("and as one of two batch sizes", request, LIMIT);
+    fail_some("and as one of two batch sizes", request);
 }
 
 static void of_every_pass(const char *root, const char *corpus)
 {
     (void)root;
-    struct ap_request request = { .cpu_trace_path = trace, .top_n = 3, .with_pictures = true, .with_tracks = true };
+    struct ap_request request = { .cpu_trace_path = trace, .top_n = 3, .with_tracks = true };
     name_file(trace, corpus, "trace/all_kinds"); /* rows of all kinds: no pass has nothing to do */
-    int64_t enough =
-        fail_each("each failed allocation on a trace that gives every pass its work is a clean error", request, LIMIT);
+    int64_t enough = fail_each("each failed allocation on a trace that gives every pass its work is a clean error", request);
     request.with_rows = true;
-    fail_from("and every table its rows", request, enough - 1, LIMIT);
+    fail_from("and every table its rows", request, enough - 1, 1);
+    request.with_pictures = true;
+    fail_some("and pictures", request);
+}
+
+static void of_devices(const char *root, const char *corpus)
+{
+    static const char *const changes[] = { "op ~ aten gone" };
+    struct ap_request request = { .cpu_trace_path = trace, .top_n = 3, .with_tracks = true };
+    (void)corpus;
+    name_file(trace, root, "traces/copy_heavy.json");
+    fail_each("each failed allocation on a trace of copies is a clean error", request);
+    request.what_if = changes;
+    request.what_if_count = 1;
+    name_file(trace, root, "traces/sync_heavy.json");
+    fail_some("and on one of waits, of which something is left out", request);
+}
+
+static void of_runs(const char *root, const char *corpus)
+{
+    static const char *const folders[] = { "cluster/late-pair", "cluster/out-of-memory", "flight/stuck", "flight/swapped" };
+    const char *path = trace;
+    struct ap_request request = { .run_paths = &path,
+                                  .run_path_count = 1,
+                                  .top_n = 3,
+                                  .threads = 1,
+                                  .jobs = 1,
+                                  .with_pictures = true,
+                                  .with_ranks = true };
+    (void)corpus;
+    for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
+        name_file(trace, root, folders[i]);
+        fail_each(folders[i], request);
+    }
+}
+
+static void of_snapshots_and_other_profiles(const char *root, const char *corpus)
+{
+    static const char *const snapshots[] = { "snapshots/churn.json", "snapshots/expandable_multi_device.json",
+                                             "snapshots/modern.json.gz" };
+    static const char *const others[] = { "others/onnx_unfused.json", "others/trt_reformats_profile.json",
+                                          "others/log_text.txt" };
+    const char *path = trace;
+    struct ap_request alone = { .memory_json_path = trace, .top_n = 3, .with_folded = true };
+    struct ap_request request = { .run_paths = &path, .run_path_count = 1, .top_n = 3 };
+    (void)corpus;
+    for (size_t i = 0; i < sizeof(snapshots) / sizeof(snapshots[0]); i++) {
+        name_file(trace, root, snapshots[i]);
+        alone.with_pictures = i == 0;
+        fail_each(snapshots[i], alone);
+    }
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+        name_file(trace, root, others[i]);
+        fail_each(others[i], request);
+    }
 }
 
 static void of_replayed_graphs(const char *root, const char *corpus)
@@ -193,7 +266,7 @@ static void of_replayed_graphs(const char *root, const char *corpus)
     name_file(snapshot, root, "replay/capture.json.gz");
     name_file(baseline, root, "../references/gpu-peaks.md");
     request.peaks_path = baseline;
-    fail_each("each failed allocation on graphs with their capture is a clean error", request, LIMIT);
+    fail_each("each failed allocation on graphs with their capture is a clean error", request);
 }
 
 /* The part that the argument names, so that they can run side by side. */
@@ -203,9 +276,14 @@ int main(int argc, char **argv)
         const char *name;
         void (*run)(const char *root, const char *corpus);
     } parts[] = {
-        { "inputs", of_a_trace_and_a_snapshot }, { "traces", of_traces_that_are_written },
-        { "comparisons", of_comparisons },       { "passes", of_every_pass },
+        { "inputs", of_a_trace_and_a_snapshot },
+        { "traces", of_traces_that_are_written },
+        { "comparisons", of_comparisons },
+        { "passes", of_every_pass },
         { "graphs", of_replayed_graphs },
+        { "devices", of_devices },
+        { "runs", of_runs },
+        { "snapshots", of_snapshots_and_other_profiles },
     };
     const char *root = getenv("AP_FIXTURES"), *corpus = getenv("AP_CORPUS");
     if (!root || !corpus) {

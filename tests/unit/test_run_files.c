@@ -12,6 +12,7 @@
 #include "tap.h"
 
 /* Of a fixed name within the made one: a folder's name can tell ranks ("r5"), and chance must not. */
+#define LONGEST_NAME 256
 #define FIXED "/files"
 static char made[] = "/tmp/ap-run-files-XXXXXX", folder[sizeof(made) + sizeof(FIXED)];
 
@@ -127,6 +128,37 @@ static void names_tell_ranks(void)
     ok(ap_rank_pattern_new("rank", &pattern, &error) == AP_ERROR_USAGE, "no group");
 }
 
+/* What the C library would write out until memory ends, or try until the end of days. */
+static void costly_patterns_are_refused(void)
+{
+    static const struct {
+        const char *expression;
+        const char *why; /* NULL = it is taken */
+    } patterns[] = {
+        { "(([0-9]{1,200}){1,200}){1,200}", "255" },
+        { "((a{2,}){99}){9}", "255" },
+        { "([0-9]{1,32767})", "255" },
+        { "(((((((((a+)+)+)+)+)+)+)+)+)", "255" },
+        { "([]{a-z]{99}[^]x[:digit:]]{99}\\{9}[[.].]]{99})", "255" },
+        { "(.*)(.*)\\1\\2x", "back" },
+        { "([0-9]{1,255})", NULL },
+        { "x[}\\]{9}\\{9\\}\\(([0-9]+)", NULL },
+        { "[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}_20[0-9]{2}-[01][0-9].*[^0-9]([0-9]{1,5})(\\.json)+$", NULL },
+    };
+    struct ap_rank_pattern *pattern = NULL;
+    char longest[LONGEST_NAME + 1];
+    for (size_t i = 0; i < sizeof(patterns) / sizeof(patterns[0]); i++) {
+        struct ap_error error = { .status = AP_OK };
+        enum ap_status status = ap_rank_pattern_new(patterns[i].expression, &pattern, &error);
+        ok(patterns[i].why ? status == AP_ERROR_USAGE && strstr(error.message, patterns[i].why) : status == AP_OK,
+           patterns[i].expression);
+        ap_rank_pattern_free(pattern);
+    }
+    memset(longest, '(', LONGEST_NAME);
+    longest[LONGEST_NAME] = '\0';
+    ok(ap_rank_pattern_new(longest, &pattern, NULL) == AP_ERROR_USAGE, "an expression that is longer than any name");
+}
+
 #define LOGGED "V1123 10:09:24.548000 14867 torch/_dynamo/guards.py:637] "
 
 /* kind; format of another profile; what the failure says. */
@@ -214,6 +246,7 @@ int main(void)
         return 1;
     finds_files();
     names_tell_ranks();
+    costly_patterns_are_refused();
     content_tells_other_profiles();
     (void)rmdir(folder);
     (void)rmdir(made);

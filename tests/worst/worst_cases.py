@@ -2,6 +2,7 @@
 """Hostile traces and snapshots of any size: each function of CASES takes n and returns (trace or None, snapshot or None)
 as JSON documents, or their bytes, of about n rows; a list in the place of the trace is a folder with those of several
 ranks. To add one: a function with @case; its docstring says what is hostile."""
+import gzip
 import json
 import random
 
@@ -1150,3 +1151,10 @@ def browser_tasks_in_each_other(n):
     """VizTracer's and the browser's categories, nested and crossing."""
     return trace(*(row("FEE" if i % 2 else "devtools.timeline,v8", f"f{i % 97}", 1, i, 3 * (n - i)) for i in range(n)),
                  viztracer_metadata={"version": "1.0"})
+
+
+@case
+def empty_gzip_members(n):
+    """Compressed, with a member of nothing for each row: what a member takes by itself."""
+    events = b'{"traceEvents":[{"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"dur":1}]}'
+    return gzip.compress(events) + gzip.compress(b"") * n, None

@@ -17,6 +17,88 @@ struct ap_rank_pattern {
     regex_t regex;
 };
 
+/* C libraries write repetitions out, one within the other: forty bytes can take all memory, and what refers back takes
+ * forever on a name. A name has less than NAME_BYTES, so an expression needs no more, written out, either. */
+struct written_out {
+    size_t symbols[NAME_BYTES]; /* of each group that is open, and of what stands outside of all */
+    size_t depth;
+    size_t last; /* of what a repetition would repeat */
+};
+
+static void add_symbols(struct written_out *out, size_t symbols)
+{
+    out->last = symbols;
+    out->symbols[out->depth] += symbols;
+}
+
+static void repeat_last(struct written_out *out, size_t times)
+{
+    out->symbols[out->depth] += out->last * (times - 1);
+    out->last *= times;
+}
+
+/* "{2,5}": the larger number. */
+static const char *read_count(struct written_out *out, const char *at)
+{
+    size_t most = 1, number = 0;
+    for (at++; ap_is_digit(*at) || *at == ','; at++) {
+        number = *at == ',' ? 0 : number < NAME_BYTES ? number * 10 + (size_t)(*at - '0') : number;
+        most = number > most ? number : most;
+    }
+    repeat_last(out, most);
+    return at;
+}
+
+/* "[]a-z[:digit:]]": its last byte, or the end of the expression. */
+static const char *skip_bracket(const char *at)
+{
+    at += at[1] == '^' ? 2 : 1;
+    at += *at == ']';
+    while (*at && *at != ']') {
+        const char *kind = *at == '[' && at[1] && strchr(":.=", at[1]) ? at + 1 : NULL;
+        const char *end = kind ? strchr(kind + 1, *kind) : NULL;
+        at = end ? end + 1 : at + 1;
+        at += end && *at == ']';
+    }
+    return *at ? at : at - 1;
+}
+
+/* NULL = it is short enough. */
+static const char *too_much(const char *expression)
+{
+    static const char *const long_one = "written out, with each repetition, it has more than 255 characters";
+    struct written_out out = { .depth = 0 };
+    if (strlen(expression) >= NAME_BYTES)
+        return long_one;
+    for (const char *at = expression; *at; at++) {
+        if (*at == '\\' && ap_is_digit(at[1]))
+            return "it refers back to a group";
+        if (*at == '(') {
+            out.symbols[++out.depth] = 0;
+        } else if (*at == ')' && out.depth) {
+            out.depth--;
+            add_symbols(&out, out.symbols[out.depth + 1]);
+        } else if (*at == '{') {
+            at = read_count(&out, at);
+            at -= *at != '}';
+        } else if (*at == '+') {
+            repeat_last(&out, 2); /* one, and any number */
+        } else if (!strchr("*?|^$", *at)) {
+            at = *at == '[' ? skip_bracket(at) : at + (*at == '\\' && at[1]);
+            add_symbols(&out, 1);
+        }
+        if (out.symbols[out.depth] >= NAME_BYTES)
+            return long_one;
+    }
+    return NULL;
+}
+
+static enum ap_status refuse(const char *why, struct ap_error *reterr)
+{
+    return ap_refuse(reterr, AP_SETTING_RANK_REGEX,
+                     "a regular expression with a group, as in 'node-([0-9]+)', was expected: %s", why);
+}
+
 enum ap_status ap_rank_pattern_new(const char *expression, struct ap_rank_pattern **ret_pattern, struct ap_error *reterr)
 {
     char message[200];
@@ -24,6 +106,9 @@ enum ap_status ap_rank_pattern_new(const char *expression, struct ap_rank_patter
     *ret_pattern = NULL;
     if (!expression)
         return AP_OK;
+    const char *why = too_much(expression);
+    if (why)
+        return refuse(why, reterr);
     ap_gate_init(&gate, 0);
     struct ap_rank_pattern *pattern = ap_mem_cleared(&gate, sizeof(*pattern));
     if (!pattern)
@@ -37,9 +122,7 @@ enum ap_status ap_rank_pattern_new(const char *expression, struct ap_rank_patter
     if (code == 0)
         regfree(&pattern->regex);
     ap_mem_free(&gate, pattern, sizeof(*pattern));
-    return ap_refuse(reterr, AP_SETTING_RANK_REGEX,
-                     "a regular expression with a group, as in 'node-([0-9]+)', was expected: %s",
-                     code == 0 ? "it has no group" : message);
+    return refuse(code == 0 ? "it has no group" : message, reterr);
 }
 
 void ap_rank_pattern_free(struct ap_rank_pattern *pattern)

@@ -12,7 +12,7 @@
 
 #include "poison.h"
 
-#define BLOCK_DEFAULT_BYTES ((size_t)512 << 10)
+#define BLOCK_DEFAULT_BYTES ((size_t)1 << 20)
 #define BLOCK_SHARED_BYTES ((size_t)256 << 10) /* where there are many of them */
 #define BLOCK_MAX_BYTES ((size_t)64 << 20)
 #define THREADS_A_FETCHER 6                     /* copying a file takes about a sixth of the time of reading it */

@@ -55,8 +55,8 @@ AP_MUST_CHECK static inline enum ap_status ap_nest_advance(struct ap_nest *nest,
     return AP_OK;
 }
 
-/** Call ap_nest_advance to its start before. Filled in where it stands: what is put together elsewhere and then copied has to
- *  be waited for. */
+/** Call ap_nest_advance to its start before. Filled in where it stands: what is put together elsewhere and then copied has
+ *  to be waited for. */
 AP_MUST_CHECK static inline enum ap_status ap_nest_push(struct ap_nest *nest, const struct ap_trace *trace, uint32_t row,
                                                         uint32_t id, uint32_t group, struct ap_error *reterr)
 {

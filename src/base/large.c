@@ -21,7 +21,7 @@
 
 #define HUGE_BYTES ((size_t)2 << 20)
 #define PAGES_BYTES ((size_t)64 << 10) /* all kernels take multiples of it */
-#define TAIL_BYTES ((size_t)512 << 10) /* of less, too much of a last huge page would be wasted */
+#define TAIL_BYTES ((size_t)768 << 10) /* of less, too much of a last huge page would be wasted */
 
 static size_t whole_pages(size_t bytes)
 {

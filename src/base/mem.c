@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "large.h"
+
 /* poison.h is not included here: this file is the gate that the other files are kept to. */
 
 /* Each chunk of an arena is twice the one before, up to the larger: many arenas hold next to nothing. */
@@ -82,12 +84,38 @@ static bool take(struct ap_gate *gate, uint64_t more)
     return true;
 }
 
+static void give_back(void *memory, size_t bytes)
+{
+    if (ap_is_large(bytes))
+        ap_large_free(memory, bytes);
+    else
+        free(memory);
+}
+
+/* From the C library to large blocks or back. */
+static void *move(void *memory, size_t old_bytes, size_t new_bytes)
+{
+    void *moved = ap_is_large(new_bytes) ? ap_large_new(new_bytes) : malloc(new_bytes);
+    if (moved && memory) {
+        memcpy(moved, memory, old_bytes < new_bytes ? old_bytes : new_bytes);
+        give_back(memory, old_bytes);
+    }
+    return moved;
+}
+
+static void *resize(void *memory, size_t old_bytes, size_t new_bytes)
+{
+    if (ap_is_large(old_bytes) != ap_is_large(new_bytes))
+        return move(memory, old_bytes, new_bytes);
+    return ap_is_large(new_bytes) ? ap_large_resize(memory, old_bytes, new_bytes) : realloc(memory, new_bytes);
+}
+
 void *ap_mem_resize(struct ap_gate *gate, void *memory, size_t old_bytes, size_t new_bytes)
 {
     size_t more = new_bytes > old_bytes ? new_bytes - old_bytes : 0;
     if (!take(gate, more))
         return NULL;
-    void *resized = realloc(memory, new_bytes);
+    void *resized = resize(memory, old_bytes, new_bytes);
     if (!resized)
         atomic_fetch_sub(&gate->used_bytes, more);
     else if (new_bytes < old_bytes)
@@ -100,7 +128,7 @@ void *ap_mem_cleared(struct ap_gate *gate, size_t bytes)
 {
     if (!take(gate, bytes))
         return NULL;
-    void *memory = calloc(1, bytes);
+    void *memory = ap_is_large(bytes) ? ap_large_new(bytes) : calloc(1, bytes);
     if (!memory)
         atomic_fetch_sub(&gate->used_bytes, bytes);
     return memory;
@@ -110,7 +138,7 @@ void ap_mem_free(struct ap_gate *gate, void *memory, size_t bytes)
 {
     if (!memory)
         return;
-    free(memory);
+    give_back(memory, bytes);
     atomic_fetch_sub(&gate->used_bytes, bytes);
 }
 

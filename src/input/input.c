@@ -12,9 +12,11 @@
 
 #include "poison.h"
 
-#define BLOCK_DEFAULT_BYTES ((size_t)512 << 10)
+#define BLOCK_DEFAULT_BYTES ((size_t)1 << 20)
 #define BLOCK_SHARED_BYTES ((size_t)256 << 10) /* where there are many of them */
 #define BLOCK_MAX_BYTES ((size_t)64 << 20)
+#define BLOCK_LEAST_BYTES ((size_t)64 << 10)
+#define BLOCKS_OF_A_FILE 8                      /* at least, down to the least size: a small file needs no large ring */
 #define THREADS_A_FETCHER 6                     /* copying a file takes about a sixth of the time of reading it */
 #define RAW_PIECE_MAX_BYTES ((size_t)256 << 10) /* compressed bytes stay in the cache beside what becomes of them */
 #define SMALL_FILE_BYTES ((uint64_t)64 << 10)   /* read in less time than it takes to start a thread for it */
@@ -173,8 +175,14 @@ static unsigned ring_count_of(const struct ap_input_options *options)
     return helpers < AP_BLOCK_RING_HELPERS ? AP_BLOCK_RING_COUNT(helpers) : AP_BLOCK_RING_MOST;
 }
 
-/* Exactly one of @path and @from is given. */
-static enum ap_status init(struct ap_input *input, const char *path, const struct ap_byte_source *from,
+static size_t fitting_block_bytes(size_t block_bytes, uint64_t size_bytes)
+{
+    uint64_t share = size_bytes / BLOCKS_OF_A_FILE / BLOCK_LEAST_BYTES * BLOCK_LEAST_BYTES + BLOCK_LEAST_BYTES;
+    return size_bytes && share < block_bytes ? (size_t)share : block_bytes;
+}
+
+/* Exactly one of @path and @from is given. @is_chosen: the size of blocks is the caller's. */
+static enum ap_status init(struct ap_input *input, const char *path, const struct ap_byte_source *from, bool is_chosen,
                            struct ap_error *reterr)
 {
     size_t block_bytes = input->options.block_bytes;
@@ -186,6 +194,8 @@ static enum ap_status init(struct ap_input *input, const char *path, const struc
                                        input->options.threads > 0, reterr));
     if (path && !input->options.opener && strcmp(path, "-") == 0)
         ap_raw_source_put_back(&input->raw, input->options.head, input->options.head_bytes);
+    if (!is_chosen)
+        input->options.block_bytes = block_bytes = fitting_block_bytes(block_bytes, input->raw.size_bytes);
     size_t cap_bytes = block_bytes > FIRST_BLOCK_MIN_BYTES ? block_bytes : FIRST_BLOCK_MIN_BYTES;
     enum ap_status status = ap_block_ring_init(&input->ring, input->gate, ring_count_of(&input->options),
                                                AP_BLOCK_ROOM_BEFORE, cap_bytes, AP_BLOCK_ROOM_AFTER, reterr);
@@ -204,7 +214,7 @@ static enum ap_status open_input(struct ap_gate *gate, const char *path, const s
     input->notes = notes;
     input->options = *options;
     input->options.block_bytes = block_bytes_of(options);
-    enum ap_status status = init(input, path, from, reterr);
+    enum ap_status status = init(input, path, from, options->block_bytes != 0, reterr);
     if (status != AP_OK) {
         AP_FREE(gate, input, 1);
         return status;

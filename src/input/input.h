@@ -17,7 +17,7 @@ struct ap_input_options {
     bool salvage;      /* go on after a wrong checksum; end at a broken place as if the file were cut there */
     bool accepts_logs; /* a text log of torch.compile is content too: ap_input_is_log() */
     enum ap_input_role role;
-    size_t block_bytes; /* bytes handed on at a time; 0 = 512 KiB, or 256 for many threads; tests use tiny ones */
+    size_t block_bytes; /* bytes handed on at a time; 0 = 1 MiB, or 256 KiB for many threads; tests use tiny ones */
     const struct ap_opener *opener; /* NULL = the file system, "-" being standard input */
     const uint8_t *head;            /* of standard input alone: bytes that were taken before; borrowed */
     size_t head_bytes;

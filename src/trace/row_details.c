@@ -13,8 +13,10 @@
 #include "poison.h"
 
 #define SMALL_KEY_END UINT32_C(0x7fffffff) /* numbers below it are their own keys, plus one */
-#define SIGNATURE_SEPARATOR '\x1f'         /* no JSON text holds it */
-#define LEAST_OF_A_PERCENT 0.64F           /* blocks per SM: even of one warp each, where 64 fit, they occupy one percent */
+#define SMALL_KEY_DIGITS 9                 /* all numbers of so many are small */
+#define ODD_TEXTS_MAX (~AP_ODD_KEY >> AP_ODD_DIGIT_BITS)
+#define SIGNATURE_SEPARATOR '\x1f' /* no JSON text holds it */
+#define LEAST_OF_A_PERCENT 0.64F   /* blocks per SM: even of one warp each, where 64 fit, they occupy one percent */
 
 /* --------------------------------------------------------------------------------------------------------- adding */
 
@@ -100,18 +102,42 @@ double ap_plain_figure(float figure)
     return floor(number * scale + 0.5) / scale;
 }
 
+/* A number as programs write it, of more digits than any small one: it is odd by its first look. */
+static bool is_long_number(struct ap_text digits)
+{
+    bool plain = digits.bytes > SMALL_KEY_DIGITS && digits.data[0] != '0';
+    for (size_t i = 0; i < digits.bytes && plain; i++)
+        plain = (uint8_t)(digits.data[i] - '0') < 10;
+    return plain;
+}
+
+static enum ap_status odd_key(struct ap_trace *trace, struct ap_text text, uint32_t digit, ap_link_key *ret_key,
+                              struct ap_error *reterr)
+{
+    struct ap_str odd;
+    AP_TRY(ap_strpool_intern(&trace->odd_keys, text.data, text.bytes, &odd, reterr));
+    if (AP_UNLIKELY(odd.id > ODD_TEXTS_MAX))
+        return ap_fail(reterr, AP_ERROR_LIMIT,
+                       "more than %u different numbers above %u that link events: record a shorter run", ODD_TEXTS_MAX,
+                       SMALL_KEY_END);
+    *ret_key = ap_odd_key(odd.id, digit);
+    return AP_OK;
+}
+
 enum ap_status ap_trace_link_key(struct ap_trace *trace, struct ap_text digits, ap_link_key *ret_key,
                                  struct ap_error *reterr)
 {
     int64_t number;
-    struct ap_str odd;
-    if (ap_decimal_to_integer(digits.data, digits.bytes, &number) && number >= 0 && number < (int64_t)SMALL_KEY_END) {
+    bool is_long = is_long_number(digits);
+    if ((!is_long || digits.bytes == SMALL_KEY_DIGITS + 1) && ap_decimal_to_integer(digits.data, digits.bytes, &number) &&
+        number >= 0 && number < (int64_t)SMALL_KEY_END) {
         *ret_key = (ap_link_key)number + 1;
         return AP_OK;
     }
-    AP_TRY(ap_strpool_intern(&trace->odd_keys, digits.data, digits.bytes, &odd, reterr));
-    *ret_key = AP_ODD_KEY | odd.id;
-    return AP_OK;
+    if (!is_long)
+        return odd_key(trace, digits, AP_ODD_NO_DIGIT, ret_key, reterr);
+    return odd_key(trace, (struct ap_text){ digits.data, digits.bytes - 1 }, (uint8_t)(digits.data[digits.bytes - 1] - '0'),
+                   ret_key, reterr);
 }
 
 enum ap_status ap_trace_join_signature(struct ap_trace *trace, struct ap_text dims, struct ap_text types,
@@ -165,7 +191,7 @@ static enum ap_status read_key(struct ap_trace_reading *reading, enum ap_event_f
     *ret_key = 0;
     if (!is_scalar(span))
         return AP_OK;
-    if (AP_LIKELY(span->bytes <= 9)) {
+    if (AP_LIKELY(span->bytes <= SMALL_KEY_DIGITS)) {
         uint32_t number = 0, i = 0;
         while (i < span->bytes && (uint8_t)(span->text[i] - '0') < 10)
             number = number * 10 + (uint8_t)(span->text[i++] - '0');

@@ -17,7 +17,7 @@ static const char *const patterns[PATTERN_COUNT] = {
                   "aten::conv3d|aten::embedding|aten::layer_norm|aten::batch_norm"),
     [CLIPPING] = "aten::linalg_vector_norm|aten::norm|aten::_foreach_norm", /* of a closure where there is one */
 };
-#define LOOKED_AT (1u << PATTERN_COUNT)
+#define WORD(pattern) (1u << (pattern))
 
 struct update {
     uint32_t row, track;
@@ -38,24 +38,19 @@ static int by_track_and_start(const void *left, const void *right)
     return 0;
 }
 
-static unsigned words_of(struct ap_trace *trace, const struct ap_name_patterns *set, uint8_t *words, uint32_t row)
+static bool is_placed(const struct ap_trace *trace, uint32_t row)
 {
-    uint32_t name = trace->events.name[row];
-    if (words[name] == LOOKED_AT || !ap_row_is_of(trace, row, 1u << AP_KIND_operator | 1u << AP_KIND_annotation) ||
-        trace->events.dur_ns[row] < 0 || trace->events.start_ns[row] == AP_START_UNKNOWN)
-        return 0;
-    if (!words[name])
-        words[name] = (uint8_t)(LOOKED_AT | ap_name_patterns_all(set, ap_row_name(trace, row)));
-    return words[name];
+    return ap_row_is_of(trace, row, 1u << AP_KIND_operator | 1u << AP_KIND_annotation) && trace->events.dur_ns[row] >= 0 &&
+           trace->events.start_ns[row] != AP_START_UNKNOWN;
 }
 
-static enum ap_status find_updates(struct ap_trace *trace, const struct ap_name_patterns *set, uint8_t *words,
-                                   struct updates *updates, struct ap_error *reterr)
+static enum ap_status find_updates(const struct ap_trace *trace, const uint8_t *words, struct updates *updates,
+                                   struct ap_error *reterr)
 {
     for (uint32_t row = 0; row < trace->events.count; row++) {
-        struct update update = { .row = row, .track = trace->events.track[row] };
-        if (!(words_of(trace, set, words, row) >> OPTIMIZER & 1))
+        if (!(words[trace->events.name[row]] & WORD(OPTIMIZER)) || !is_placed(trace, row))
             continue;
+        struct update update = { .row = row, .track = trace->events.track[row] };
         update.start_ns = update.closure_end_ns = update.clipping_end_ns = trace->events.start_ns[row];
         update.end_ns = ap_row_end_ns(trace, row);
         AP_TRY_ADD(trace->gate, updates->of, updates->count, updates->capacity, reterr, update);
@@ -75,9 +70,9 @@ static void note_row(struct updates *updates, unsigned words, uint32_t track, in
     AP_BISECT(behind, updates->count, at, begins_by(&updates->of[at], track, start_ns));
     for (size_t at = behind; at-- > 0 && behind - at <= MOST_NESTED && updates->of[at].track == track;) {
         struct update *update = &updates->of[at];
-        if (end_ns <= update->end_ns && words >> TRAINING & 1 && end_ns > update->closure_end_ns)
+        if (end_ns <= update->end_ns && words & WORD(TRAINING) && end_ns > update->closure_end_ns)
             update->closure_end_ns = end_ns;
-        if (end_ns <= update->end_ns && words >> CLIPPING & 1 && end_ns > update->clipping_end_ns)
+        if (end_ns <= update->end_ns && words & WORD(CLIPPING) && end_ns > update->clipping_end_ns)
             update->clipping_end_ns = end_ns;
     }
 }
@@ -103,6 +98,15 @@ static bool has_optimizer(const struct ap_trace *trace)
     return false;
 }
 
+static void note_rows(const struct ap_trace *trace, const uint8_t *words, struct updates *updates)
+{
+    for (uint32_t row = 0; updates->count && row < trace->events.count; row++) {
+        unsigned found = words[trace->events.name[row]];
+        if (found & (WORD(TRAINING) | WORD(CLIPPING)) && is_placed(trace, row))
+            note_row(updates, found, trace->events.track[row], trace->events.start_ns[row], ap_row_end_ns(trace, row));
+    }
+}
+
 enum ap_status ap_trace_leave_closures(struct ap_trace *trace, struct ap_notes *notes, struct ap_error *reterr)
 {
     struct ap_name_patterns set = { .gate = trace->gate };
@@ -113,12 +117,11 @@ enum ap_status ap_trace_leave_closures(struct ap_trace *trace, struct ap_notes *
         return AP_OK;
     AP_TRY(AP_ALLOC_CLEARED(trace->gate, words, ap_trace_id_count(trace), reterr));
     enum ap_status status = ap_name_patterns_init(&set, trace->gate, patterns, PATTERN_COUNT, reterr);
-    AP_AND_THEN(status, find_updates(trace, &set, words, &updates, reterr));
-    for (uint32_t row = 0; status == AP_OK && updates.count && row < trace->events.count; row++) {
-        unsigned found = words_of(trace, &set, words, row);
-        if (found >> TRAINING & 1 || found >> CLIPPING & 1)
-            note_row(&updates, found, trace->events.track[row], trace->events.start_ns[row], ap_row_end_ns(trace, row));
-    }
+    for (uint32_t name = 1; status == AP_OK && name < ap_trace_id_count(trace); name++)
+        words[name] = (uint8_t)ap_name_patterns_all(&set, ap_trace_text(trace, name));
+    AP_AND_THEN(status, find_updates(trace, words, &updates, reterr));
+    if (status == AP_OK)
+        note_rows(trace, words, &updates);
     for (size_t i = 0; status == AP_OK && i < updates.count; i++)
         count += begin_behind_closure(trace, &updates.of[i]);
     if (count)

@@ -89,8 +89,26 @@ static inline void ap_trace_widen(bool *has, int64_t *start_ns, int64_t *end_ns,
 /** Index of the category @text; index 0, "no category", for the empty text. */
 AP_MUST_CHECK enum ap_status ap_trace_category(struct ap_trace *trace, struct ap_text text, uint32_t *ret_index,
                                                struct ap_error *reterr);
-/** A key that is not its own number: the rest is an id of trace->odd_keys. */
+/** A key that is not its own number: the rest is an id of trace->odd_keys and, in the lowest bits, the last digit, which is
+ *  not in that text: numbers that follow one another share a text. Of what is no plain number all is in the text. */
 #define AP_ODD_KEY UINT32_C(0x80000000)
+#define AP_ODD_DIGIT_BITS 4
+#define AP_ODD_NO_DIGIT UINT32_C(10)
+
+static inline uint32_t ap_odd_key_text(ap_link_key key)
+{
+    return (key & ~AP_ODD_KEY) >> AP_ODD_DIGIT_BITS;
+}
+
+static inline uint32_t ap_odd_key_digit(ap_link_key key)
+{
+    return key & ((1u << AP_ODD_DIGIT_BITS) - 1);
+}
+
+static inline ap_link_key ap_odd_key(uint32_t text, uint32_t digit)
+{
+    return AP_ODD_KEY | text << AP_ODD_DIGIT_BITS | digit;
+}
 
 /** To read the events of one array: ahead on helper threads where wanted and possible. */
 AP_MUST_CHECK enum ap_status ap_trace_ahead_new(struct ap_trace_reading *reading, struct ap_error *reterr);

@@ -144,7 +144,7 @@ enum ap_status ap_trace_join_fits(struct ap_trace_join *join, struct ap_trace *w
 
 static ap_link_key key_in_whole(const struct ap_trace_join *join, ap_link_key key)
 {
-    return key & AP_ODD_KEY ? AP_ODD_KEY | join->odd_keys.to[key & ~AP_ODD_KEY] : key;
+    return key & AP_ODD_KEY ? ap_odd_key(join->odd_keys.to[ap_odd_key_text(key)], ap_odd_key_digit(key)) : key;
 }
 
 static struct ap_str str_in_whole(const struct ap_trace_join *join, struct ap_str str)

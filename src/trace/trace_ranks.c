@@ -254,9 +254,9 @@ static enum ap_status carry_key(struct part *part, ap_link_key *key, struct ap_e
     struct ap_str str;
     if (!(*key & AP_ODD_KEY))
         return AP_OK;
-    struct ap_text text = ap_strpool_text(&part->from->odd_keys, (struct ap_str){ *key & ~AP_ODD_KEY });
+    struct ap_text text = ap_strpool_text(&part->from->odd_keys, (struct ap_str){ ap_odd_key_text(*key) });
     AP_TRY(ap_strpool_intern(&part->to->odd_keys, text.data, text.bytes, &str, reterr));
-    *key = AP_ODD_KEY | str.id;
+    *key = ap_odd_key(str.id, ap_odd_key_digit(*key));
     return AP_OK;
 }
 

@@ -514,6 +514,36 @@ static void the_gate_fails_as_planned(void)
     is_u64(atomic_load(&gate.used_bytes), 0, "and comes back whole");
 }
 
+/* Sizes around those from which the system is asked for huge pages, up and down. */
+static void large_blocks_keep_what_they_hold(void)
+{
+    static const size_t sizes[] = {
+        64, (2 << 20) - 1, 2 << 20, (3 << 20) + 5, 9 << 20, 40 << 20, 5 << 20, (2 << 20) + 1, 70
+    };
+    struct ap_gate gate;
+    ap_gate_init(&gate, 0);
+    uint8_t *memory = NULL;
+    size_t bytes = 0;
+    bool kept = true;
+    for (size_t i = 0; i < AP_COUNT_OF(sizes); i++) {
+        memory = ap_mem_resize(&gate, memory, bytes, sizes[i]);
+        for (size_t at = 0; at < bytes && at < sizes[i]; at += 61)
+            kept &= memory[at] == (uint8_t)(at * 7);
+        bytes = sizes[i];
+        for (size_t at = 0; at < bytes; at++)
+            memory[at] = (uint8_t)(at * 7);
+    }
+    ok(kept, "blocks keep what they hold, however they grow and shrink");
+    ap_mem_free(&gate, memory, bytes);
+    memory = ap_mem_cleared(&gate, 3 << 20);
+    bool cleared = true;
+    for (size_t at = 0; at < 3 << 20; at++)
+        cleared &= memory[at] == 0;
+    ok(cleared, "a large block is cleared where that was asked for");
+    ap_mem_free(&gate, memory, 3 << 20);
+    is_u64(atomic_load(&gate.used_bytes), 0, "and all of it comes back");
+}
+
 static enum ap_status add_numbers(struct ap_gate *gate, uint16_t **numbers, size_t *count, size_t *capacity,
                                   struct ap_error *reterr)
 {
@@ -928,6 +958,7 @@ int main(void)
     every_byte_matters();
     the_gate_counts_and_refuses();
     the_gate_fails_as_planned();
+    large_blocks_keep_what_they_hold();
     arrays_know_the_size_of_their_elements();
     an_arena_gives_clear_aligned_memory();
     texts_are_compared();

@@ -815,6 +815,32 @@ static void operators_tell_ids_and_shapes(void)
     ok(trace_run_release(&run), "all memory is given back");
 }
 
+/* Numbers beyond those that are their own keys, and what is no plain number. */
+static void large_numbers_link_as_small_ones_do(void)
+{
+    static const char *const ids[] = {
+        "2147483646",           "2147483647", "2147483648", "21474836470", "214748364",       "18446744073709551615",
+        "18446744073709551616", "-1",         "\"-1x\"",    "\"7fff\"",    "\"02147483648\"", "\"21474836480\""
+    };
+    struct text_log text = { .data = NULL };
+    for (int round = 0; round < 2; round++)
+        for (size_t i = 0; i < AP_COUNT_OF(ids); i++)
+            log_format(&text, OP("a", 1, 1, 1, "\"External id\":%s"), ids[i]);
+    struct trace_run run;
+    trace_run_rows(&run, text.data);
+    bool equal = run.trace && run.trace->events.count == 2 * AP_COUNT_OF(ids), different = equal;
+    for (size_t i = 0; i < AP_COUNT_OF(ids) && equal; i++) {
+        uint32_t key = ap_row_op(run.trace, (uint32_t)i)->external_id;
+        equal = key && ap_row_op(run.trace, (uint32_t)(i + AP_COUNT_OF(ids)))->external_id == key;
+        for (size_t other = 0; other < i; other++)
+            different &= ap_row_op(run.trace, (uint32_t)other)->external_id != key;
+    }
+    ok(equal, "equal numbers have equal keys, however large");
+    ok(different, "and different ones have different keys");
+    ok(trace_run_release(&run), "all memory is given back");
+    log_release(&text);
+}
+
 static void equal_signatures_are_one_text(void)
 {
     struct trace_run run;
@@ -1009,6 +1035,7 @@ int main(int argc, char **argv)
     header_members_of_another_type_are_counted();
     the_last_event_array_counts();
     operators_tell_ids_and_shapes();
+    large_numbers_link_as_small_ones_do();
     equal_signatures_are_one_text();
     work_tells_bytes_or_its_grid();
     waits_tell_streams();

@@ -99,8 +99,7 @@ static enum ap_status find_held(struct search *search, struct ap_error *reterr)
         AP_TRY(at_boundary(search, start_ns, is_operator, reterr));
         search->was_operator = false;
         search->operators += is_operator;
-        struct ap_nest_row open = { .end_ns = ap_row_end_ns(search->trace, row), .row = row, .id = is_operator };
-        AP_TRY(ap_nest_push(&search->nest, open, reterr));
+        AP_TRY(ap_nest_push(&search->nest, search->trace, row, is_operator, 0, reterr));
     }
     return ap_nest_advance(&search->nest, INT64_MAX, close_row, search, reterr);
 }

@@ -78,6 +78,7 @@ enum ap_status ap_habit_rows_init(struct ap_habit_rows *rows, struct ap_error *r
     AP_TRY(ap_name_patterns_init(&rows->patterns, gate, words, AP_WORD_COUNT, reterr));
     AP_TRY(AP_ALLOC_CLEARED(gate, rows->words_of, ap_trace_id_count(rows->trace), reterr));
     AP_TRY(AP_ALLOC_CLEARED(gate, rows->last_of, ap_trace_id_count(rows->trace), reterr));
+    AP_TRY(AP_ALLOC_CLEARED(gate, rows->differs_of, ap_trace_id_count(rows->trace), reterr));
     ap_habits_loop_span(rows->facts, &rows->loop_start_ns, &rows->loop_end_ns);
     return find_nodes(rows, reterr);
 }

@@ -62,6 +62,7 @@ struct ap_habit_rows {
     uint32_t *last_of;  /* likewise: an item of that name; of which thread is for the asker to find out */
     struct ap_name_patterns signs;
     uint8_t *sign_of;             /* by name id, of the forms: 0 = not asked */
+    uint8_t *differs_of;          /* likewise, of what layers are handed: 1 = no, 2 = it may */
     struct ap_pair_map updated;   /* sizes of the tensors that optimizers work on */
     struct ap_pair_map looked_at; /* likewise, of what is called between a backward pass and the next forward pass */
     uint8_t *dropped;             /* by row: a gradient that is cleared before an optimizer works on it; NULL = none */

@@ -102,8 +102,7 @@ static enum ap_status go_over(struct lines *lines, uint32_t track, struct ap_err
         if (ap_row_end_ns(lines->trace, row) <= from_ns || start_ns >= to_ns)
             continue;
         AP_TRY(ap_nest_advance(&lines->nest, start_ns, close_row, lines, reterr));
-        struct ap_nest_row open = { .start_ns = start_ns, .end_ns = ap_row_end_ns(lines->trace, row), .row = row, .id = id };
-        AP_TRY(ap_nest_push(&lines->nest, open, reterr));
+        AP_TRY(ap_nest_push(&lines->nest, lines->trace, row, id, 0, reterr));
     }
     return ap_nest_advance(&lines->nest, INT64_MAX, close_row, lines, reterr);
 }

@@ -22,18 +22,26 @@ struct chain {
 };
 
 /* Draws give something else each time; and what scores are highest, the model says. */
-static bool may_differ(struct ap_habit_rows *rows, size_t at)
+static bool name_may_differ(const struct ap_habit_rows *rows, uint32_t id)
 {
     static const char *const random[] = { "aten::rand",    "aten::norm",        "aten::bernoulli",
                                           "aten::uniform", "aten::poisson",     "aten::dropout",
                                           "aten::detach",  "aten::exponential", "aten::native_dropout",
                                           "aten::argsort", "aten::argmin",      "aten::item",
                                           "aten::min" };
-    struct ap_text name = ap_row_name(rows->trace, rows->items[at].row);
+    struct ap_text name = ap_trace_text(rows->trace, id);
     for (size_t i = 0; i < AP_COUNT_OF(random); i++)
         if (ap_text_starts_with(name, random[i]))
             return true;
-    return AP_HAS(ap_item_words(rows, &rows->items[at]), CHOICE) && !ap_text_is(name, "aten::cat");
+    return AP_HAS(rows->words_of[id], CHOICE) && !ap_text_is(name, "aten::cat");
+}
+
+static bool may_differ(struct ap_habit_rows *rows, size_t at)
+{
+    uint32_t name = rows->items[at].name;
+    if (!rows->differs_of[name])
+        rows->differs_of[name] = name_may_differ(rows, name) ? 2 : 1;
+    return rows->differs_of[name] == 2;
 }
 
 static bool has_data(const struct ap_habit_rows *rows, size_t first, size_t end)

@@ -91,6 +91,7 @@ enum ap_status ap_habits_of_rows(struct ap_habits *habits, const struct ap_facts
     AP_FREE(gate, rows.dropped, facts->trace->events.count);
     ap_pair_map_release(&rows.looked_at);
     ap_mem_free(gate, rows.sign_of, ap_trace_id_count(facts->trace));
+    ap_mem_free(gate, rows.differs_of, ap_trace_id_count(facts->trace));
     AP_FREE(gate, rows.words_of, ap_trace_id_count(facts->trace));
     AP_FREE(gate, rows.last_of, ap_trace_id_count(facts->trace));
     AP_FREE(gate, rows.items, rows.item_capacity);

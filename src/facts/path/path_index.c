@@ -157,8 +157,9 @@ static bool is_awaited_copy(const struct ap_path_index *index, uint32_t work)
     if (launch == AP_NO_ROW || !ap_row_is_of(index->trace, row, 1u << AP_KIND_memcpy))
         return false;
     int64_t start_ns = ap_work_start_ns(index, work), end_ns = ap_work_end_ns(index, work);
-    bool is_pageable = ap_text_contains_folded(ap_row_name(index->trace, row), "pageable");
-    return ap_row_end_ns(index->trace, launch) >= (is_pageable ? start_ns + (end_ns - start_ns) / 2 : end_ns);
+    int64_t back_ns = ap_row_end_ns(index->trace, launch);
+    return back_ns >= end_ns || (back_ns >= start_ns + (end_ns - start_ns) / 2 &&
+                                 ap_text_contains_folded(ap_row_name(index->trace, row), "pageable"));
 }
 
 /* By call + 1: the last one of it. */

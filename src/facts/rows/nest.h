@@ -4,7 +4,7 @@
 #ifndef AP_NEST_H
 #define AP_NEST_H
 
-#include "mem.h"
+#include "trace.h"
 
 struct ap_nest_row {
     int64_t start_ns, end_ns;
@@ -55,11 +55,20 @@ AP_MUST_CHECK static inline enum ap_status ap_nest_advance(struct ap_nest *nest,
     return AP_OK;
 }
 
-/** Call ap_nest_advance to its start before. */
-AP_MUST_CHECK static inline enum ap_status ap_nest_push(struct ap_nest *nest, struct ap_nest_row row,
-                                                        struct ap_error *reterr)
+/** Call ap_nest_advance to its start before. Filled in where it stands: what is put together elsewhere and then copied has
+ *  to be waited for. */
+AP_MUST_CHECK static inline enum ap_status ap_nest_push(struct ap_nest *nest, const struct ap_trace *trace, uint32_t row,
+                                                        uint32_t id, uint32_t group, struct ap_error *reterr)
 {
-    AP_TRY_ADD(nest->gate, nest->open, nest->depth, nest->capacity, reterr, row);
+    AP_TRY(AP_RESERVE(nest->gate, nest->open, nest->capacity, nest->depth + 1, reterr));
+    struct ap_nest_row *open = &nest->open[nest->depth++];
+    open->start_ns = trace->events.start_ns[row];
+    open->end_ns = ap_row_end_ns(trace, row);
+    open->host_self_ns = open->device_self_ns = open->device_total_ns = 0;
+    open->device_rows = 0;
+    open->row = row;
+    open->id = id;
+    open->group = group;
     return AP_OK;
 }
 

@@ -238,13 +238,6 @@ static enum ap_status close_frame(void *context, const struct ap_nest_row *close
 
 /* ---------------------------------------------------------------------------------------------------------- sweep */
 
-static struct ap_nest_row nest_row(const struct ap_trace *trace, uint32_t row, uint32_t id, uint32_t group)
-{
-    return (struct ap_nest_row){
-        .start_ns = trace->events.start_ns[row], .end_ns = ap_row_end_ns(trace, row), .row = row, .id = id, .group = group
-    };
-}
-
 static enum ap_status find_op(struct sweep *sweep, uint32_t name, struct ap_error *reterr)
 {
     struct ap_host_work *work = sweep->work;
@@ -267,7 +260,7 @@ static enum ap_status open_op(struct sweep *sweep, uint32_t row, struct ap_error
         AP_TRY(ap_nest_advance(&sweep->frames, start_ns, close_frame, sweep, reterr));
         frame = sweep->frames.depth ? ap_nest_top(&sweep->frames)->id : AP_PAIR_NONE;
     }
-    return ap_nest_push(&sweep->ops, nest_row(sweep->trace, row, number, frame), reterr);
+    return ap_nest_push(&sweep->ops, sweep->trace, row, number, frame, reterr);
 }
 
 static enum ap_status find_class(struct sweep *sweep, uint32_t name, uint32_t *ret_class, struct ap_error *reterr)
@@ -299,7 +292,7 @@ static enum ap_status open_module(struct sweep *sweep, uint32_t row, struct ap_e
     work->modules[number].cost.name = class_id;
     work->modules[number].parent = parent;
     work->modules[number].instances += instance == before;
-    return ap_nest_push(&sweep->modules, nest_row(sweep->trace, row, number, 0), reterr);
+    return ap_nest_push(&sweep->modules, sweep->trace, row, number, 0, reterr);
 }
 
 static enum ap_status find_frame(struct sweep *sweep, uint32_t name, struct ap_error *reterr)
@@ -317,7 +310,7 @@ static enum ap_status open_frame(struct sweep *sweep, uint32_t row, struct ap_er
     AP_TRY(ap_nest_advance(&sweep->frames, sweep->trace->events.start_ns[row], close_frame, sweep, reterr));
     if (sweep->frame_of_name[name] == AP_PAIR_NONE)
         AP_TRY(find_frame(sweep, name, reterr));
-    return ap_nest_push(&sweep->frames, nest_row(sweep->trace, row, sweep->frame_of_name[name], 0), reterr);
+    return ap_nest_push(&sweep->frames, sweep->trace, row, sweep->frame_of_name[name], 0, reterr);
 }
 
 /* PyTorch Lightning annotates modules. */

@@ -49,20 +49,38 @@ static void note_reduced(struct passes *passes, size_t pass, int64_t exposed_ns)
     passes->is_reduced[pass] = true;
 }
 
-/* Steps of optimizers, and the passes behind which gradients go into buckets, or out of them. */
-static void note_rows(const struct ap_trace *trace, struct passes *passes)
+/* What names of host rows tell. */
+enum { OTHER, UPDATES, FILLS_BUCKETS };
+
+static uint8_t meaning_of(struct ap_text name)
 {
-    uint32_t into = ap_trace_find_text(trace, "torch::distributed::reducer::mul_out");
-    uint32_t out_of = ap_trace_find_text(trace, "torch.distributed.ddp.reducer::copy_bucket_to_grad");
+    if (ap_text_starts_with(name, "Optimizer.step#"))
+        return UPDATES;
+    bool fills = ap_text_is(name, "torch::distributed::reducer::mul_out") ||
+                 ap_text_is(name, "torch.distributed.ddp.reducer::copy_bucket_to_grad");
+    return fills ? FILLS_BUCKETS : OTHER;
+}
+
+/* Steps of optimizers, and the passes behind which gradients go into buckets, or out of them. */
+static enum ap_status note_rows(const struct ap_part_context *context, struct passes *passes, struct ap_error *reterr)
+{
+    const struct ap_trace *trace = context->trace;
+    size_t names = ap_trace_id_count(trace);
+    uint8_t *meanings;
+    AP_TRY(AP_ALLOC_CLEARED(context->gate, meanings, names, reterr));
+    for (uint32_t name = 1; name < names; name++)
+        meanings[name] = meaning_of(ap_trace_text(trace, name));
     for (uint32_t row = 0; row < trace->events.count; row++) {
-        uint32_t name = trace->events.name[row];
-        if (!ap_row_is_of(trace, row, AP_HOST_KINDS))
+        uint8_t meaning = meanings[trace->events.name[row]];
+        if (meaning == OTHER || !ap_row_is_of(trace, row, AP_HOST_KINDS))
             continue;
-        passes->update_count += ap_text_starts_with(ap_row_name(trace, row), "Optimizer.step#");
-        size_t pass = name && (name == into || name == out_of) ? pass_before(trace, passes, row) : SIZE_MAX;
+        size_t pass = meaning == FILLS_BUCKETS ? pass_before(trace, passes, row) : SIZE_MAX;
+        passes->update_count += meaning == UPDATES;
         if (pass != SIZE_MAX)
             passes->has_buckets[pass] = true;
     }
+    AP_FREE(context->gate, meanings, names);
+    return AP_OK;
 }
 
 /* Is it of gradients? What is as large, or, of unknown size, behind a pass that fills buckets. */
@@ -84,7 +102,7 @@ static enum ap_status find_reduced(const struct ap_part_context *context, const 
         return AP_OK;
     AP_TRY(AP_ALLOC_CLEARED(context->gate, passes->is_reduced, passes->count, reterr));
     AP_TRY(AP_ALLOC_CLEARED(context->gate, passes->has_buckets, passes->count, reterr));
-    note_rows(trace, passes);
+    AP_TRY(note_rows(context, passes, reterr));
     for (size_t i = 0, at = 0; i < collectives->count; i++) {
         const struct ap_collective_row *row = &collectives->rows[i];
         while (!row->on_host && at < links->count && links->rows[at].row != row->row)

@@ -5,18 +5,23 @@
 static const char workers[] = "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__";
 static const char two[] = "[\"float\",\"float\"]", floats[] = "[\"float\"]";
 
-/* Steps of @waits each, with a layer behind; returns the end. */
-static int64_t steps_of_waits(struct run *run, int steps, int waits, const char *behind)
+/* Steps of @waits each of such length, with a layer behind; returns the end. */
+static int64_t steps_of_long_waits(struct run *run, int steps, int waits, int64_t wait_us, const char *behind)
 {
     int64_t at_us = 0;
     for (int i = 0; i < steps; i++) {
-        for (int j = 0; j < waits; j++, at_us += 40)
-            row(run, "1", workers, ANNOTATION, at_us, 30);
+        for (int j = 0; j < waits; j++, at_us += wait_us + 10)
+            row(run, "1", workers, ANNOTATION, at_us, wait_us);
         op(run, behind, at_us, 5, 0);
         op(run, "aten::linear", at_us + 10, 20, 0);
         at_us += 40;
     }
     return at_us;
+}
+
+static int64_t steps_of_waits(struct run *run, int steps, int waits, const char *behind)
+{
+    return steps_of_long_waits(run, steps, waits, 30, behind);
 }
 
 static void samples_that_the_loop_puts_together_are_told(void)
@@ -39,6 +44,11 @@ static void samples_that_the_loop_puts_together_are_told(void)
     (void)steps_of_waits(&run, 3, 4, "aten::stack");
     analyze(&run);
     is_int(habit(&run, "loose_sample", "count"), 0, "one batch of each of four sources");
+    end(&run);
+    begin(&run);
+    (void)steps_of_long_waits(&run, 3, 16, 4000, "aten::stack");
+    analyze(&run);
+    is_int(habit(&run, "loose_sample", "count"), 0, "a worker that takes long for each sample does for a batch as well");
     end(&run);
 }
 

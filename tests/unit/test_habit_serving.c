@@ -133,7 +133,7 @@ static void weights_that_are_packed_for_each_call_are_told(void)
     end(&run);
 }
 
-enum crop { CROPS, READS_THE_REST, CUTS_ONE_SIDE, IN_PLACE, CUTS_AGAIN };
+enum crop { CROPS, READS_THE_REST, CUTS_ONE_SIDE, IN_PLACE, CUTS_AGAIN, TILES };
 
 /* Maps of @channels are scaled and cropped; what is left goes into a batch. */
 static void cropped(struct run *run, enum crop crop, int channels)
@@ -147,10 +147,13 @@ static void cropped(struct run *run, enum crop crop, int channels)
         int64_t at_us = i * 500;
         op_with(run, crop == IN_PLACE ? "aten::mul_" : "aten::mul", at_us, 90, 0, whole, two);
         op_with(run, "aten::clamp_", at_us + 90, 60, 0, whole, two);
-        for (int view = 0; view <= (crop == CUTS_AGAIN); view++) {
-            op_with(run, "aten::slice", at_us + 160 + 10 * view, 2, 0, whole, two);
+        for (int view = 0; view <= (crop >= CUTS_AGAIN); view++) {
+            int64_t view_us = at_us + 160 + 150 * view;
+            op_with(run, "aten::slice", view_us, 2, 0, whole, two);
             if (crop != CUTS_ONE_SIDE)
-                op_with(run, "aten::slice", at_us + 165 + 10 * view, 2, 0, half, two);
+                op_with(run, "aten::slice", view_us + 5, 2, 0, half, two);
+            for (int layer = 0; layer < 70 && crop == TILES; layer++)
+                op_with(run, "aten::relu", view_us + 10 + 2 * layer, 1, 0, "[[3,50,50]]", floats);
         }
     }
     op_with(run, "aten::stack", 1000, 20, 0, rest, two);
@@ -177,6 +180,9 @@ static void work_that_a_crop_throws_away_is_told(void)
     end(&run);
     cropped(&run, CUTS_AGAIN, 3);
     is_int(habit(&run, "unused_elements", "count"), 0, "two views of one image");
+    end(&run);
+    cropped(&run, TILES, 3);
+    is_int(habit(&run, "unused_elements", "count"), 0, "tiles of it, and a model on each");
     end(&run);
     cropped(&run, CROPS, 8);
     is_int(habit(&run, "unused_elements", "count"), 0, "no image: it may be kept for the next step");

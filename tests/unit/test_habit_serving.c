@@ -70,16 +70,17 @@ static void two_loaders_are_no_epochs(void)
     end(&run);
 }
 
-/* Calls of a recurrent layer on a series that is one longer each time. */
-static void forecast(struct run *run, const char *weights, bool puts_behind)
+/* Calls of a recurrent layer on a series that is one longer each time; @grown: what is put together, by its length. */
+static void forecast(struct run *run, const char *weights, const char *grown)
 {
     char dims[120];
     begin(run);
     for (int i = 0; i < 8; i++) {
         (void)snprintf(dims, sizeof(dims), "[[4,%d,8],[1,4,16],%s]", 20 + i, weights);
         op_with(run, "aten::gru", i * 200, 100, 0, dims, "[\"float\",\"float\",\"TensorList\"]");
-        (void)snprintf(dims, sizeof(dims), "[[[4,%d,8],[4,1,8]],[]]", 20 + i);
-        if (puts_behind)
+        if (grown)
+            (void)snprintf(dims, sizeof(dims), grown, 20 + i);
+        if (grown)
             op_with(run, "aten::cat", i * 200 + 120, 5, 0, dims, "[\"TensorList\",\"Scalar\"]");
     }
     analyze(run);
@@ -87,18 +88,25 @@ static void forecast(struct run *run, const char *weights, bool puts_behind)
 
 static void a_series_that_is_read_again_is_told(void)
 {
+    static const char series[] = "[[[4,%d,8],[4,1,8]],[]]";
     struct run run;
-    forecast(&run, "[[48,8],[48,16],[48],[48]]", true);
+    forecast(&run, "[[48,8],[48,16],[48],[48]]", series);
     is_int(habit(&run, "growing_prefix", "count"), 16, "a state would do, and what is new alone");
     end(&run);
-    forecast(&run, "[[48,8],[48,16],[48],[48],[48,8],[48,16],[48],[48]]", true);
+    forecast(&run, "[[48,8],[48,16],[48],[48],[48,8],[48,16],[48],[48]]", series);
     is_int(habit(&run, "growing_prefix", "count"), 0, "the way back sees each new value first");
     end(&run);
-    forecast(&run, "[[48,8],[48,16],[48],[48],[48,16],[48,16],[48],[48]]", true);
+    forecast(&run, "[[48,8],[48,16],[48],[48],[48,16],[48,16],[48],[48]]", series);
     is_int(habit(&run, "growing_prefix", "count"), 16, "a second layer is no way back");
     end(&run);
-    forecast(&run, "[[48,8],[48,16],[48],[48]]", false);
+    forecast(&run, "[[48,8],[48,16],[48],[48]]", NULL);
     is_int(habit(&run, "growing_prefix", "count"), 0, "batches in the order of their length");
+    end(&run);
+    forecast(&run, "[[48,8],[48,16],[48],[48]]", "[[[%d,8],[1,8]],[]]");
+    is_int(habit(&run, "growing_prefix", "count"), 0, "so they are, and their answers are put together");
+    end(&run);
+    forecast(&run, "[[48,8],[48,16],[48],[48]]", "[[[4,%d],[4,1]],[]]");
+    is_int(habit(&run, "growing_prefix", "count"), 16, "indices that become positions");
     end(&run);
 }
 

@@ -107,9 +107,9 @@ static void add_releases(struct ap_habit_shapes *shapes, struct growth *groups, 
     }
 }
 
-static void find_growing(struct ap_habit_shapes *shapes)
+static int find_growing(struct ap_habit_shapes *shapes, struct growth *groups)
 {
-    struct growth groups[GROUPS_MAX], growth, *group;
+    struct growth growth, *group;
     int count = 0;
     int64_t size;
     for (int pass = 0; pass < 2; pass++) /* first the groups, then what belongs to those that grow */
@@ -129,6 +129,7 @@ static void find_growing(struct ap_habit_shapes *shapes)
         }
     if (shapes->habits->of[AP_HABIT_growing_cat].count && shapes->facts->main_track != AP_NO_ROW)
         add_releases(shapes, groups, count);
+    return count;
 }
 
 /* ---- inputs that grow ---- */
@@ -159,11 +160,38 @@ static bool may_go_back(const struct ap_habit_shapes *shapes)
     return shapes->list.leaves_out || !first;
 }
 
-/* Recurrent layers are asked again for new data as well: what they make has to be put behind what they took. */
+/* Is it the input, or the indices or values that it is made of? Only how wide a position is may differ. */
+static bool is_series(const struct growth *cat, const struct ap_tensor_dims *input)
+{
+    int long_dims = 0, at = -1;
+    for (int i = 0; i < input->count; i++)
+        long_dims += input->dims[i] > 1;
+    if (cat->first.count == 1 && long_dims == 1)
+        return ap_tensor_elements(input, 0, input->count) >= (double)cat->least &&
+               ap_tensor_elements(input, 0, input->count) <= (double)cat->most + (double)cat->added;
+    for (int i = 0; i < input->count && i < cat->first.count; i++)
+        if (!cat->first.dims[i])
+            at = i;
+        else if (cat->first.dims[i] != input->dims[i] && (i + 1 < input->count || i < 2))
+            return false;
+    return at >= 0 && at + 1 < input->count && cat->first.count <= input->count && input->dims[at] >= cat->least &&
+           input->dims[at] <= cat->most + cat->added;
+}
+
+/* Recurrent layers are asked again for new data as well, as for sentences in the order of their length: what they make has to
+ * be put behind what they took. */
+static bool is_put_behind(const struct ap_habit_shapes *shapes)
+{
+    const struct ap_tensor_dims *input = ap_habit_shape_input(shapes, 0);
+    for (int i = 0; input && i < shapes->cat_count; i++)
+        if (grows(&shapes->cats[i]) && is_series(&shapes->cats[i], input))
+            return true;
+    return false;
+}
+
 static bool tells_of_positions(const struct ap_habit_shapes *shapes, struct ap_text name)
 {
-    return is_of_positions(name) &&
-           (!is_recurrent(name) || (shapes->habits->of[AP_HABIT_growing_cat].count && !may_go_back(shapes)));
+    return is_of_positions(name) && (!is_recurrent(name) || (is_put_behind(shapes) && !may_go_back(shapes)));
 }
 
 /* A layer's input, alike but for the size of one dimension. One position alone is the last, of which the next is told. */
@@ -293,6 +321,9 @@ static void find_lengths(struct ap_habit_shapes *shapes)
 
 void ap_habit_find_grown_shapes(struct ap_habit_shapes *shapes)
 {
-    find_growing(shapes);
+    struct growth cats[GROUPS_MAX];
+    shapes->cat_count = find_growing(shapes, cats);
+    shapes->cats = cats;
     find_lengths(shapes);
+    shapes->cats = NULL;
 }

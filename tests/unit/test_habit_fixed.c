@@ -66,6 +66,32 @@ static void what_data_goes_into_is_none(void)
     }
 }
 
+/* A counter that something goes into at once; @dims, @types: of that. */
+static uint64_t counters(const char *dims, const char *types)
+{
+    struct run run;
+    begin(&run);
+    for (int i = 0; i < 4; i++) {
+        step(&run, i);
+        op(&run, "aten::arange", i * 1000 + 100, 10, 0);
+        op_with(&run, "aten::mul", i * 1000 + 110, 10, 0, dims, types);
+        for (int k = 2; k < 9; k++)
+            op_with(&run, "aten::sin", i * 1000 + 100 + 10 * k, 10, 0, "[[1,4000]]", "[\"float\"]");
+    }
+    analyze(&run);
+    uint64_t count = (uint64_t)habit(&run, "constants", "count");
+    end(&run);
+    return count;
+}
+
+static void data_that_a_counter_goes_into_is_none(void)
+{
+    is_int(counters("[[4000],[]]", "[\"long int\",\"double\"]"), 4, "a plain number");
+    is_int(counters("[[1,4000],[4000]]", "[\"float\",\"long int\"]"), 0, "samples of a sound that are faded in");
+    is_int(counters("[[1,1],[1,4000]]", TWO), 0, "a time that comes with the data");
+    is_int(counters("[[4000],[]]", "[\"long int\",\"float\"]"), 0, "a pitch without dimensions");
+}
+
 static void of_sizes_that_change_none_is_told(void)
 {
     struct run run;
@@ -121,6 +147,7 @@ int main(void)
 {
     what_a_counter_makes_in_each_step_is_told();
     what_data_goes_into_is_none();
+    data_that_a_counter_goes_into_is_none();
     of_sizes_that_change_none_is_told();
     an_order_that_is_cut_is_told_by_names();
     return done();

@@ -110,17 +110,24 @@ static void a_series_that_is_read_again_is_told(void)
     end(&run);
 }
 
-/* A model that is quantized and used, @times; where @once, packed at the start only. */
-static void quantized(struct run *run, int times, bool once)
+enum packs { ALWAYS, ONCE, ONE_LAYER, ONE_LAYER_A_STEP };
+
+/* A model that is quantized and used, @times. */
+static void quantized(struct run *run, int times, enum packs packs)
 {
-    static const char weight[] = "[[64,64],[64]]";
+    static const char weight[] = "[[64,64],[64]]", head[] = "[[10,64],[10]]";
     begin(run);
     for (int i = 0; i < times; i++) {
-        if (!i || !once) {
+        char name[32];
+        (void)snprintf(name, sizeof(name), "ProfilerStep#%d", i);
+        if (packs == ONE_LAYER_A_STEP)
+            row(run, "1", name, ANNOTATION, i * 1000, 1000);
+        if (!i || packs != ONCE) {
             op_with(run, "aten::clone", i * 1000, 50, 0, "[[64,64],[]]", two);
             op_with(run, "aten::aminmax", i * 1000 + 60, 20, 0, "[[64,64]]", floats);
+            op_with(run, "quantized::linear_prepack", i * 1000 + 90, 5, 0, "[[1,1],[]]", two);
             op_with(run, "quantized::linear_prepack", i * 1000 + 100, 200, 0, weight, two);
-            op_with(run, "quantized::linear_prepack", i * 1000 + 310, 200, 0, weight, two);
+            op_with(run, "quantized::linear_prepack", i * 1000 + 310, 200, 0, packs < ONE_LAYER ? head : weight, two);
         }
         op_with(run, "quantized::linear_dynamic", i * 1000 + 600, 30, 0, "[[4,64],[]]", two);
         op_with(run, "aten::softmax", i * 1000 + 640, 10, 0, "[[4,64],[]]", two);
@@ -132,12 +139,18 @@ static void quantized(struct run *run, int times, bool once)
 static void weights_that_are_packed_for_each_call_are_told(void)
 {
     struct run run;
-    quantized(&run, 3, false);
+    quantized(&run, 3, ALWAYS);
     is_int(habit(&run, "weight_made", "count"), 3, "the first one too: what is recorded goes on");
     ok(habit(&run, "weight_made", "total_us") >= 3 * 510, "with the copy and the range before it");
     end(&run);
-    quantized(&run, 3, true);
-    is_int(habit(&run, "weight_made", "count"), 0, "layers of one size, packed at the start");
+    quantized(&run, 3, ONCE);
+    is_int(habit(&run, "weight_made", "count"), 0, "all layers, packed at the start");
+    end(&run);
+    quantized(&run, 3, ONE_LAYER);
+    is_int(habit(&run, "weight_made", "count"), 0, "layer by layer, each tried");
+    end(&run);
+    quantized(&run, 3, ONE_LAYER_A_STEP);
+    is_int(habit(&run, "weight_made", "count"), 3, "the same one in each step");
     end(&run);
 }
 

@@ -5,12 +5,13 @@
 #include "poison.h"
 
 #define GROUPS_MAX 32
-#define MOST_ADDED 0.25    /* of a growing tensor by one concatenation */
-#define LEAST_RISES 0.75   /* of the changes of such a length: one more than before */
-#define LEAST_LENGTHS 4    /* that a growing input was seen with */
-#define LEAST_SIZES 3      /* that a growing tensor was seen with */
-#define LENGTH_WORDS 32    /* lengths of an input that are told apart: 64 in each */
-#define LENGTHS_BEFORE 256 /* that may be shorter than the first one that is met */
+#define MOST_ADDED 0.25              /* of a growing tensor by one concatenation */
+#define LEAST_RISES 0.75             /* of the changes of such a length: one more than before */
+#define LEAST_LENGTHS 4              /* that a growing input was seen with */
+#define LEAST_SIZES 3                /* that a growing tensor was seen with */
+#define LEAST_GIVEN_BACK (32 * 1024) /* elements of 4 bytes: an allocator keeps what has fewer at hand */
+#define LENGTH_WORDS 32              /* lengths of an input that are told apart: 64 in each */
+#define LENGTHS_BEFORE 256           /* that may be shorter than the first one that is met */
 
 /* ---- concatenations that grow ---- */
 
@@ -63,8 +64,8 @@ static bool grows(const struct growth *growth)
     return growth->sizes >= LEAST_SIZES && growth->most - growth->least <= growth->added * growth->sizes;
 }
 
-/* Is the row a concatenation of a tensor that grows? */
-static bool is_growing_cat(struct ap_habit_shapes *shapes, struct growth *groups, int count, uint32_t row)
+/* Is the row a concatenation of a large tensor that grows? */
+static bool is_large_cat(struct ap_habit_shapes *shapes, struct growth *groups, int count, uint32_t row)
 {
     const struct ap_trace *trace = shapes->facts->trace;
     const struct ap_op_detail *op = ap_row_op(trace, row);
@@ -77,12 +78,13 @@ static bool is_growing_cat(struct ap_habit_shapes *shapes, struct growth *groups
     ap_tensor_list_read(&shapes->list, dims, types);
     if (!read_growth(&shapes->list, &growth, &size))
         return false;
+    const struct ap_tensor_dims *whole = &shapes->list.tensors[0];
     struct growth *group = growth_of(groups, &count, &growth);
-    return group && grows(group);
+    return group && grows(group) && ap_tensor_elements(whole, 0, whole->count) >= LEAST_GIVEN_BACK;
 }
 
-/* Behind each concatenation the tensor that it replaces is given back, page by page where it is large: time of its own in
- * which no operator runs, but no more than writing it took. */
+/* Behind each concatenation the tensor that it replaces is given back, where it is large, page by page: time of its own in
+ * which no operator runs, but no more than writing it took. Behind a small one it is the way to the next operator. */
 static void add_releases(struct ap_habit_shapes *shapes, struct growth *groups, int count)
 {
     const struct ap_row_order *order = &shapes->facts->order;
@@ -100,7 +102,7 @@ static void add_releases(struct ap_habit_shapes *shapes, struct growth *groups, 
             habit->saves_ns = ap_add_sat(habit->saves_ns, gap_ns, &shapes->habits->overflowed);
             end_ns = INT64_MAX;
         }
-        if (is_growing_cat(shapes, groups, count, row)) {
+        if (is_large_cat(shapes, groups, count, row)) {
             end_ns = ap_row_end_ns(shapes->facts->trace, row);
             made_ns = shapes->facts->trace->events.dur_ns[row];
         }

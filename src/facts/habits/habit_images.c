@@ -168,6 +168,17 @@ static enum ap_status look_at_crop(struct ap_habit_rows *rows, size_t at, struct
     return ap_habit_add_stretch(rows, AP_HABIT_unused_elements, first, last, taken / of_all, reterr);
 }
 
+/* Does it read the image, as a batch of one or without? A view alone reads nothing. */
+static bool reads_image(const struct ap_habit_rows *rows, size_t at, const struct ap_tensor_dims *all)
+{
+    struct ap_tensor_list list;
+    bool reads = !AP_HAS(ap_item_words(rows, &rows->items[at]), VIEW) && ap_habit_read_tensors(rows, at, &list);
+    for (int i = 0; reads && i < list.count; i++)
+        if (is_same_image(&list.tensors[i], all))
+            return true;
+    return false;
+}
+
 static enum ap_status look_at_taken(struct ap_habit_rows *rows, size_t at, struct ap_error *reterr)
 {
     struct ap_tensor_list list, before;
@@ -184,7 +195,7 @@ static enum ap_status look_at_taken(struct ap_habit_rows *rows, size_t at, struc
         if (is_by_element(rows, back, all, takes_channels)) {
             first = back;
             last = last == at ? back : last;
-        } else if (ap_habit_has_tensor(rows, back, all)) {
+        } else if (ap_habit_has_tensor(rows, back, all) || reads_image(rows, back, all)) {
             break;
         }
         if (AP_HAS(ap_item_words(rows, &rows->items[back]), RESIZE))

@@ -241,7 +241,7 @@ static void texts_that_are_read_off_one_by_one_are_told(void)
 }
 
 /* Several passes with dropout. */
-static void passes_with_noise(struct run *run, const char *joins, const char *behind)
+static void passes_with_noise(struct run *run, const char *joins, const char *behind, const char *dims)
 {
     begin(run);
     for (int i = 0; i < 4; i++) {
@@ -249,17 +249,26 @@ static void passes_with_noise(struct run *run, const char *joins, const char *be
         op(run, "aten::dropout", i * 100 + 60, 30, 0);
     }
     op(run, joins, 400, 10, 0);
-    op(run, behind, 420, 10, 0);
+    op_with(run, behind, 420, 10, 0, dims, floats);
     analyze(run);
 }
 
 static void noise_that_is_wanted_is_not_told(void)
 {
     struct run run;
-    passes_with_noise(&run, "aten::stack", "aten::var");
+    passes_with_noise(&run, "aten::stack", "aten::var", "[[4,64,10]]");
     is_int(habit(&run, "inference_dropout", "count"), 0, "how far the answers differ is asked");
     end(&run);
-    passes_with_noise(&run, "aten::stack", "aten::argmax");
+    passes_with_noise(&run, "aten::stack", "aten::mean", "[[4,64,10]]");
+    is_int(habit(&run, "inference_dropout", "count"), 0, "their mean is");
+    end(&run);
+    passes_with_noise(&run, "aten::stack", "aten::mean", "[[4]]");
+    is_int(habit(&run, "inference_dropout", "count"), 4, "losses of batches");
+    end(&run);
+    passes_with_noise(&run, "aten::cat", "aten::mean", "[[64,4,10]]");
+    is_int(habit(&run, "inference_dropout", "count"), 4, "one mean for all requests");
+    end(&run);
+    passes_with_noise(&run, "aten::stack", "aten::argmax", "[[4,64,10]]");
     is_int(habit(&run, "inference_dropout", "count"), 4, "requests that are answered together");
     end(&run);
 }

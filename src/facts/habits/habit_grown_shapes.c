@@ -180,8 +180,8 @@ static bool is_series(const struct growth *cat, const struct ap_tensor_dims *inp
            input->dims[at] <= cat->most + cat->added;
 }
 
-/* Recurrent layers are asked again for new data as well, as for sentences in the order of their length: what they make has to
- * be put behind what they took. */
+/* Recurrent layers are asked again for new data as well, as for sentences in the order of their length: what they make has
+ * to be put behind what they took. */
 static bool is_put_behind(const struct ap_habit_shapes *shapes)
 {
     const struct ap_tensor_dims *input = ap_habit_shape_input(shapes, 0);

@@ -73,8 +73,8 @@ static void add_packing(struct ap_habit_rows *rows, struct packing *packing)
     packing->is_added = true;
 }
 
-/* One that was met begins with the same operator on the same sizes. Weights of one size in one step may be the next layer's: a
- * model is quantized layer by layer, and each of them tried. */
+/* One that was met begins with the same operator on the same sizes. Weights of one size in one step may be the next layer's:
+ * a model is quantized layer by layer, and each of them tried. */
 static void see_packing(struct ap_habit_rows *rows, struct packing *met, size_t *count, struct packing *packing)
 {
     packing->first = first_of_packing(rows, packing->pack);

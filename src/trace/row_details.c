@@ -244,7 +244,14 @@ static enum ap_status take_signature(struct ap_trace_reading *reading, struct ap
                                    reterr);
 }
 
-/* Of the few operators whose work depends on them: they would double what is kept of all others. */
+static bool has_telling_arguments(struct ap_text name)
+{
+    return ap_op_formula_of(name) != AP_FORMULA_none || ap_text_is(name, "aten::arange") ||
+           ap_text_is(name, "aten::linspace");
+}
+
+/* Of the few operators whose work depends on them, and of counters, which go on: they would double what is kept of all
+ * others. */
 static enum ap_status wants_arguments(struct ap_trace *trace, uint32_t name, bool *ret_wants, struct ap_error *reterr)
 {
     enum { not_asked, no, yes };
@@ -254,7 +261,7 @@ static enum ap_status wants_arguments(struct ap_trace *trace, uint32_t name, boo
         memset(trace->wants_arguments + before, not_asked, trace->wants_arguments_capacity - before);
     uint8_t *told = &trace->wants_arguments[name];
     if (*told == not_asked)
-        *told = ap_op_formula_of(ap_trace_text(trace, name)) != AP_FORMULA_none ? yes : no;
+        *told = has_telling_arguments(ap_trace_text(trace, name)) ? yes : no;
     *ret_wants = *told == yes;
     return AP_OK;
 }

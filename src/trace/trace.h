@@ -37,7 +37,8 @@ struct ap_op_detail {
     ap_link_key external_id; /* its own number */
     ap_link_key sequence;    /* Sequence number: links a forward operator to its backward */
     struct ap_str signature; /* of trace->signatures: Input Dims and Input type as written */
-    struct ap_str arguments; /* likewise: Input Strides and Concrete Inputs, of operators whose work these decide */
+    struct ap_str
+        arguments; /* likewise: Input Strides and Concrete Inputs, of operators whose work these decide, and counters */
     uint32_t forward_thread; /* Fwd thread id: not 0 in backward */
 };
 

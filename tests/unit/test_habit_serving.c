@@ -5,18 +5,23 @@
 static const char workers[] = "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__";
 static const char two[] = "[\"float\",\"float\"]", floats[] = "[\"float\"]";
 
-/* Steps of @waits each, with a layer behind; returns the end. */
-static int64_t steps_of_waits(struct run *run, int steps, int waits, const char *behind)
+/* Steps of @waits each of such length, with a layer behind; returns the end. */
+static int64_t steps_of_long_waits(struct run *run, int steps, int waits, int64_t wait_us, const char *behind)
 {
     int64_t at_us = 0;
     for (int i = 0; i < steps; i++) {
-        for (int j = 0; j < waits; j++, at_us += 40)
-            row(run, "1", workers, ANNOTATION, at_us, 30);
+        for (int j = 0; j < waits; j++, at_us += wait_us + 10)
+            row(run, "1", workers, ANNOTATION, at_us, wait_us);
         op(run, behind, at_us, 5, 0);
         op(run, "aten::linear", at_us + 10, 20, 0);
         at_us += 40;
     }
     return at_us;
+}
+
+static int64_t steps_of_waits(struct run *run, int steps, int waits, const char *behind)
+{
+    return steps_of_long_waits(run, steps, waits, 30, behind);
 }
 
 static void samples_that_the_loop_puts_together_are_told(void)
@@ -40,6 +45,11 @@ static void samples_that_the_loop_puts_together_are_told(void)
     analyze(&run);
     is_int(habit(&run, "loose_sample", "count"), 0, "one batch of each of four sources");
     end(&run);
+    begin(&run);
+    (void)steps_of_long_waits(&run, 3, 16, 4000, "aten::stack");
+    analyze(&run);
+    is_int(habit(&run, "loose_sample", "count"), 0, "a worker that takes long for each sample does for a batch as well");
+    end(&run);
 }
 
 static void two_loaders_are_no_epochs(void)
@@ -60,16 +70,17 @@ static void two_loaders_are_no_epochs(void)
     end(&run);
 }
 
-/* Calls of a recurrent layer on a series that is one longer each time. */
-static void forecast(struct run *run, const char *weights, bool puts_behind)
+/* Calls of a recurrent layer on a series that is one longer each time; @grown: what is put together, by its length. */
+static void forecast(struct run *run, const char *weights, const char *grown)
 {
     char dims[120];
     begin(run);
     for (int i = 0; i < 8; i++) {
         (void)snprintf(dims, sizeof(dims), "[[4,%d,8],[1,4,16],%s]", 20 + i, weights);
         op_with(run, "aten::gru", i * 200, 100, 0, dims, "[\"float\",\"float\",\"TensorList\"]");
-        (void)snprintf(dims, sizeof(dims), "[[[4,%d,8],[4,1,8]],[]]", 20 + i);
-        if (puts_behind)
+        if (grown)
+            (void)snprintf(dims, sizeof(dims), grown, 20 + i);
+        if (grown)
             op_with(run, "aten::cat", i * 200 + 120, 5, 0, dims, "[\"TensorList\",\"Scalar\"]");
     }
     analyze(run);
@@ -77,32 +88,46 @@ static void forecast(struct run *run, const char *weights, bool puts_behind)
 
 static void a_series_that_is_read_again_is_told(void)
 {
+    static const char series[] = "[[[4,%d,8],[4,1,8]],[]]";
     struct run run;
-    forecast(&run, "[[48,8],[48,16],[48],[48]]", true);
+    forecast(&run, "[[48,8],[48,16],[48],[48]]", series);
     is_int(habit(&run, "growing_prefix", "count"), 16, "a state would do, and what is new alone");
     end(&run);
-    forecast(&run, "[[48,8],[48,16],[48],[48],[48,8],[48,16],[48],[48]]", true);
+    forecast(&run, "[[48,8],[48,16],[48],[48],[48,8],[48,16],[48],[48]]", series);
     is_int(habit(&run, "growing_prefix", "count"), 0, "the way back sees each new value first");
     end(&run);
-    forecast(&run, "[[48,8],[48,16],[48],[48],[48,16],[48,16],[48],[48]]", true);
+    forecast(&run, "[[48,8],[48,16],[48],[48],[48,16],[48,16],[48],[48]]", series);
     is_int(habit(&run, "growing_prefix", "count"), 16, "a second layer is no way back");
     end(&run);
-    forecast(&run, "[[48,8],[48,16],[48],[48]]", false);
+    forecast(&run, "[[48,8],[48,16],[48],[48]]", NULL);
     is_int(habit(&run, "growing_prefix", "count"), 0, "batches in the order of their length");
+    end(&run);
+    forecast(&run, "[[48,8],[48,16],[48],[48]]", "[[[%d,8],[1,8]],[]]");
+    is_int(habit(&run, "growing_prefix", "count"), 0, "so they are, and their answers are put together");
+    end(&run);
+    forecast(&run, "[[48,8],[48,16],[48],[48]]", "[[[4,%d],[4,1]],[]]");
+    is_int(habit(&run, "growing_prefix", "count"), 16, "indices that become positions");
     end(&run);
 }
 
-/* A model that is quantized and used, @times; where @once, packed at the start only. */
-static void quantized(struct run *run, int times, bool once)
+enum packs { ALWAYS, ONCE, ONE_LAYER, ONE_LAYER_A_STEP };
+
+/* A model that is quantized and used, @times. */
+static void quantized(struct run *run, int times, enum packs packs)
 {
-    static const char weight[] = "[[64,64],[64]]";
+    static const char weight[] = "[[64,64],[64]]", head[] = "[[10,64],[10]]";
     begin(run);
     for (int i = 0; i < times; i++) {
-        if (!i || !once) {
+        char name[32];
+        (void)snprintf(name, sizeof(name), "ProfilerStep#%d", i);
+        if (packs == ONE_LAYER_A_STEP)
+            row(run, "1", name, ANNOTATION, i * 1000, 1000);
+        if (!i || packs != ONCE) {
             op_with(run, "aten::clone", i * 1000, 50, 0, "[[64,64],[]]", two);
             op_with(run, "aten::aminmax", i * 1000 + 60, 20, 0, "[[64,64]]", floats);
+            op_with(run, "quantized::linear_prepack", i * 1000 + 90, 5, 0, "[[1,1],[]]", two);
             op_with(run, "quantized::linear_prepack", i * 1000 + 100, 200, 0, weight, two);
-            op_with(run, "quantized::linear_prepack", i * 1000 + 310, 200, 0, weight, two);
+            op_with(run, "quantized::linear_prepack", i * 1000 + 310, 200, 0, packs < ONE_LAYER ? head : weight, two);
         }
         op_with(run, "quantized::linear_dynamic", i * 1000 + 600, 30, 0, "[[4,64],[]]", two);
         op_with(run, "aten::softmax", i * 1000 + 640, 10, 0, "[[4,64],[]]", two);
@@ -114,16 +139,22 @@ static void quantized(struct run *run, int times, bool once)
 static void weights_that_are_packed_for_each_call_are_told(void)
 {
     struct run run;
-    quantized(&run, 3, false);
+    quantized(&run, 3, ALWAYS);
     is_int(habit(&run, "weight_made", "count"), 3, "the first one too: what is recorded goes on");
     ok(habit(&run, "weight_made", "total_us") >= 3 * 510, "with the copy and the range before it");
     end(&run);
-    quantized(&run, 3, true);
-    is_int(habit(&run, "weight_made", "count"), 0, "layers of one size, packed at the start");
+    quantized(&run, 3, ONCE);
+    is_int(habit(&run, "weight_made", "count"), 0, "all layers, packed at the start");
+    end(&run);
+    quantized(&run, 3, ONE_LAYER);
+    is_int(habit(&run, "weight_made", "count"), 0, "layer by layer, each tried");
+    end(&run);
+    quantized(&run, 3, ONE_LAYER_A_STEP);
+    is_int(habit(&run, "weight_made", "count"), 3, "the same one in each step");
     end(&run);
 }
 
-enum crop { CROPS, READS_THE_REST, CUTS_ONE_SIDE, IN_PLACE, CUTS_AGAIN };
+enum crop { CROPS, READS_THE_REST, CUTS_ONE_SIDE, IN_PLACE, CUTS_AGAIN, TILES };
 
 /* Maps of @channels are scaled and cropped; what is left goes into a batch. */
 static void cropped(struct run *run, enum crop crop, int channels)
@@ -137,10 +168,13 @@ static void cropped(struct run *run, enum crop crop, int channels)
         int64_t at_us = i * 500;
         op_with(run, crop == IN_PLACE ? "aten::mul_" : "aten::mul", at_us, 90, 0, whole, two);
         op_with(run, "aten::clamp_", at_us + 90, 60, 0, whole, two);
-        for (int view = 0; view <= (crop == CUTS_AGAIN); view++) {
-            op_with(run, "aten::slice", at_us + 160 + 10 * view, 2, 0, whole, two);
+        for (int view = 0; view <= (crop >= CUTS_AGAIN); view++) {
+            int64_t view_us = at_us + 160 + 150 * view;
+            op_with(run, "aten::slice", view_us, 2, 0, whole, two);
             if (crop != CUTS_ONE_SIDE)
-                op_with(run, "aten::slice", at_us + 165 + 10 * view, 2, 0, half, two);
+                op_with(run, "aten::slice", view_us + 5, 2, 0, half, two);
+            for (int layer = 0; layer < 70 && crop == TILES; layer++)
+                op_with(run, "aten::relu", view_us + 10 + 2 * layer, 1, 0, "[[3,50,50]]", floats);
         }
     }
     op_with(run, "aten::stack", 1000, 20, 0, rest, two);
@@ -167,6 +201,9 @@ static void work_that_a_crop_throws_away_is_told(void)
     end(&run);
     cropped(&run, CUTS_AGAIN, 3);
     is_int(habit(&run, "unused_elements", "count"), 0, "two views of one image");
+    end(&run);
+    cropped(&run, TILES, 3);
+    is_int(habit(&run, "unused_elements", "count"), 0, "tiles of it, and a model on each");
     end(&run);
     cropped(&run, CROPS, 8);
     is_int(habit(&run, "unused_elements", "count"), 0, "no image: it may be kept for the next step");
@@ -204,7 +241,7 @@ static void texts_that_are_read_off_one_by_one_are_told(void)
 }
 
 /* Several passes with dropout. */
-static void passes_with_noise(struct run *run, const char *joins, const char *behind)
+static void passes_with_noise(struct run *run, const char *joins, const char *behind, const char *dims)
 {
     begin(run);
     for (int i = 0; i < 4; i++) {
@@ -212,17 +249,26 @@ static void passes_with_noise(struct run *run, const char *joins, const char *be
         op(run, "aten::dropout", i * 100 + 60, 30, 0);
     }
     op(run, joins, 400, 10, 0);
-    op(run, behind, 420, 10, 0);
+    op_with(run, behind, 420, 10, 0, dims, floats);
     analyze(run);
 }
 
 static void noise_that_is_wanted_is_not_told(void)
 {
     struct run run;
-    passes_with_noise(&run, "aten::stack", "aten::var");
+    passes_with_noise(&run, "aten::stack", "aten::var", "[[4,64,10]]");
     is_int(habit(&run, "inference_dropout", "count"), 0, "how far the answers differ is asked");
     end(&run);
-    passes_with_noise(&run, "aten::stack", "aten::argmax");
+    passes_with_noise(&run, "aten::stack", "aten::mean", "[[4,64,10]]");
+    is_int(habit(&run, "inference_dropout", "count"), 0, "their mean is");
+    end(&run);
+    passes_with_noise(&run, "aten::stack", "aten::mean", "[[4]]");
+    is_int(habit(&run, "inference_dropout", "count"), 4, "losses of batches");
+    end(&run);
+    passes_with_noise(&run, "aten::cat", "aten::mean", "[[64,4,10]]");
+    is_int(habit(&run, "inference_dropout", "count"), 4, "one mean for all requests");
+    end(&run);
+    passes_with_noise(&run, "aten::stack", "aten::argmax", "[[4,64,10]]");
     is_int(habit(&run, "inference_dropout", "count"), 4, "requests that are answered together");
     end(&run);
 }

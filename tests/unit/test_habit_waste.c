@@ -451,8 +451,8 @@ static void what_layers_prepare_again_is_told(void)
 }
 
 /* Images that a loader makes floats and then smaller, each as a batch of one, and puts together; with @later they are made
- * smaller first. */
-static void images_loaded(struct run *run, bool later, const char *batch)
+ * smaller first. @flips: what is called with the large one before. */
+static void images_loaded(struct run *run, bool later, const char *flips, const char *batch)
 {
     begin(run);
     row(run, "1", "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", ANNOTATION, 0, 1000);
@@ -462,7 +462,7 @@ static void images_loaded(struct run *run, bool later, const char *batch)
             op_with(run, "aten::upsample_bilinear2d", at_us, 30, 0, "[[1,3,80,100],[]]", "[\"unsigned char\",\"Scalar\"]");
         op_with(run, "aten::to", at_us + 30, 40, 0, image, "[\"unsigned char\",\"Scalar\"]");
         op_with(run, "aten::sub", at_us + 70, 20, 0, image, type);
-        op_with(run, "aten::flip", at_us + 90, 10, 0, image, type);
+        op_with(run, flips, at_us + 90, 10, 0, image, type);
         if (!later)
             op_with(run, "aten::upsample_bilinear2d", at_us + 100, 50, 0, "[[1,3,80,100],[]]", type);
         op_with(run, "aten::reshape", at_us + 160, 2, 0, "[[1,3,8,10],[]]", type);
@@ -476,17 +476,21 @@ static void images_that_a_loader_works_on_are_told(void)
 {
     static const char labels[] = "[[[],[]],[]]";
     struct run run;
-    images_loaded(&run, false, labels);
+    images_loaded(&run, false, "aten::flip", labels);
     is_int(habit(&run, "unused_elements", "count"), 2, "two images of which a hundredth is kept");
     is_int(habit(&run, "unused_elements", "total_us"), 2 * (40 + 20 + 10 + 50),
            "with the resize, of 8 bits the quicker one");
     is_int(habit(&run, "resample", "count"), 2, "and resizes are there");
     end(&run);
-    images_loaded(&run, true, labels);
+    images_loaded(&run, true, "aten::flip", labels);
     is_int(habit(&run, "unused_elements", "count"), 0, "made smaller first");
     end(&run);
-    images_loaded(&run, false, "[[[3,80,100],[3,80,100]],[]]");
+    images_loaded(&run, false, "aten::flip", "[[[3,80,100],[3,80,100]],[]]");
     is_int(habit(&run, "unused_elements", "count"), 0, "the large ones are learned, the small ones what a model is given");
+    end(&run);
+    images_loaded(&run, false, "aten::mean", labels);
+    is_int(habit(&run, "unused_elements", "count"), 0,
+           "the mean of the large one is asked, and the small one is a thumbnail");
     end(&run);
 }
 

@@ -39,13 +39,15 @@ static size_t go_on(const struct ap_habit_rows *rows, size_t at)
     return at;
 }
 
-/* Of names, or of sizes. */
+/* Of names, or of sizes, with the numbers that a counter begins and ends at. */
 static uint64_t key_of(const struct ap_habit_rows *rows, size_t start, size_t end, bool of_sizes)
 {
     uint64_t key = 0;
     for (size_t i = start; i < end; i++) {
         const struct ap_op_detail *op = ap_row_op(rows->trace, rows->items[i].row);
         key = key * UINT64_C(0x9E3779B97F4A7C15) + (!of_sizes ? rows->items[i].name : op ? op->signature.id : 0);
+        if (of_sizes && op)
+            key = key * UINT64_C(0x9E3779B97F4A7C15) + op->arguments.id;
     }
     return key;
 }

@@ -9,6 +9,7 @@
 #define MOST_BETWEEN_EPOCHS 12 /* operators from one epoch to the next one: two seeds and an order that is read make nine */
 #define MOST_WITH_SAMPLE 4     /* operators on each sample: out of the memory that is shared, a cast */
 #define LEAST_SAMPLES 8        /* that are put together: fewer are batches of as many sources */
+#define LONGEST_HAND_OVER_NS INT64_C(1000000) /* a mean wait that is longer is one for what the worker makes */
 
 /* ---- starts of epochs ---- */
 
@@ -118,7 +119,8 @@ static bool is_stacked_behind(const struct ap_habit_rows *rows, size_t last)
     return false;
 }
 
-/* Samples that the loop puts together itself: each is handed over by the workers alone. */
+/* Samples that the loop puts together itself: each is handed over by the workers alone. Where workers are slow to make them,
+ * a batch would take as long. */
 static void find_samples(struct ap_habit_rows *rows)
 {
     uint64_t count = 0;
@@ -134,7 +136,8 @@ static void find_samples(struct ap_habit_rows *rows)
             ap_add_sat(waited_ns, ap_item_end_ns(rows, item) - ap_item_start_ns(rows, item), &rows->habits->overflowed);
         if (next_wait(rows, at) > at)
             continue;
-        if (count >= LEAST_SAMPLES && is_stacked_behind(rows, at)) {
+        bool is_hand_over = waited_ns / (int64_t)count <= LONGEST_HAND_OVER_NS;
+        if (count >= LEAST_SAMPLES && is_hand_over && is_stacked_behind(rows, at)) {
             (void)ap_habit_add_in_pieces(rows->habits, AP_HABIT_loose_sample, rows->items[first].row, waited_ns,
                                          ap_share_of(waited_ns, 1 - 1 / (double)count));
             rows->habits->of[AP_HABIT_loose_sample].count += count - 1;

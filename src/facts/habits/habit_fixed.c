@@ -13,6 +13,7 @@
 
 struct fixed {
     struct ap_tensor_dims made[MOST_SIZES];
+    bool of_two[MOST_SIZES]; /* made of two of other sizes: data hardly has these */
     int count;
     bool is_open; /* the sizes of what the last operator made are not known: a counter */
 };
@@ -27,19 +28,38 @@ static struct ap_tensor_dims without_ones(const struct ap_tensor_dims *tensor)
     return less;
 }
 
-static bool is_made(const struct fixed *fixed, const struct ap_tensor_dims *tensor)
+/* Its number; that of the next one to be made where it is none. */
+static int number_of(const struct fixed *fixed, const struct ap_tensor_dims *less)
 {
-    struct ap_tensor_dims less = without_ones(tensor);
-    for (int i = 0; i < fixed->count; i++)
-        if (ap_tensor_equal(&fixed->made[i], &less))
-            return true;
-    return !less.count;
+    int number = 0;
+    while (number < fixed->count && !ap_tensor_equal(&fixed->made[number], less))
+        number++;
+    return number;
 }
 
 static void note_made(struct fixed *fixed, const struct ap_tensor_dims *tensor)
 {
-    if (!is_made(fixed, tensor) && fixed->count < MOST_SIZES)
-        fixed->made[fixed->count++] = without_ones(tensor);
+    struct ap_tensor_dims less = without_ones(tensor);
+    int number = number_of(fixed, &less);
+    if (number < fixed->count || number == MOST_SIZES)
+        return;
+    fixed->of_two[number] = fixed->count > 1;
+    fixed->made[number] = less;
+    fixed->count++;
+}
+
+/* Is all that goes in made of the counter? Two as long as the counter itself may be one, and data. */
+static bool is_all_made(const struct fixed *fixed, const struct ap_tensor_list *list)
+{
+    int before = MOST_SIZES;
+    for (int i = 0; i < list->count; i++) {
+        struct ap_tensor_dims less = without_ones(&list->tensors[i]);
+        int number = number_of(fixed, &less);
+        if (number == fixed->count || (number == before && !fixed->of_two[number]))
+            return false;
+        before = number;
+    }
+    return !list->leaves_out;
 }
 
 /* What two are broadcast to, where one dimension of each pair is 1 or both are equal. */
@@ -72,6 +92,19 @@ static bool may_go_on(const struct ap_habit_rows *rows, size_t at)
            (!own || ap_habit_sequence_after(rows, at) == own);
 }
 
+/* A tensor without dimensions may be of data; plain numbers go in as ones of 64 bits. */
+static bool has_lone_number(const struct ap_habit_rows *rows, size_t at, const struct ap_tensor_list *list)
+{
+    struct ap_text dims, types, name = AP_TEXT("\"float\"");
+    int count = 0;
+    ap_trace_signature(rows->trace, ap_row_op(rows->trace, rows->items[at].row)->signature, &dims, &types);
+    for (; types.bytes >= name.bytes; types.data++, types.bytes--)
+        count += ap_text_starts_with(types, "\"float\"");
+    for (int i = 0; i < list->count; i++)
+        count -= list->tensors[i].element == AP_ELEMENT_fp32;
+    return count > 0;
+}
+
 /* Is the operator of what was made alone? What it makes is noted. */
 static bool goes_on(const struct ap_habit_rows *rows, struct fixed *fixed, size_t at)
 {
@@ -86,9 +119,8 @@ static bool goes_on(const struct ap_habit_rows *rows, struct fixed *fixed, size_
     if (fixed->is_open && list.count == 1 && first.count == 1)
         note_made(fixed, &first);
     fixed->is_open = false;
-    for (int i = 0; i < list.count; i++)
-        if (list.leaves_out || !is_made(fixed, &list.tensors[i]))
-            return false;
+    if (!is_all_made(fixed, &list) || has_lone_number(rows, at, &list))
+        return false;
     struct ap_tensor_dims all = broadcast(&list);
     note_made(fixed, &all);
     return true;

@@ -5,12 +5,13 @@
 #include "poison.h"
 
 #define GROUPS_MAX 32
-#define MOST_ADDED 0.25    /* of a growing tensor by one concatenation */
-#define LEAST_RISES 0.75   /* of the changes of such a length: one more than before */
-#define LEAST_LENGTHS 4    /* that a growing input was seen with */
-#define LEAST_SIZES 3      /* that a growing tensor was seen with */
-#define LENGTH_WORDS 32    /* lengths of an input that are told apart: 64 in each */
-#define LENGTHS_BEFORE 256 /* that may be shorter than the first one that is met */
+#define MOST_ADDED 0.25              /* of a growing tensor by one concatenation */
+#define LEAST_RISES 0.75             /* of the changes of such a length: one more than before */
+#define LEAST_LENGTHS 4              /* that a growing input was seen with */
+#define LEAST_SIZES 3                /* that a growing tensor was seen with */
+#define LEAST_GIVEN_BACK (32 * 1024) /* elements of 4 bytes: an allocator keeps what has fewer at hand */
+#define LENGTH_WORDS 32              /* lengths of an input that are told apart: 64 in each */
+#define LENGTHS_BEFORE 256           /* that may be shorter than the first one that is met */
 
 /* ---- concatenations that grow ---- */
 
@@ -63,8 +64,8 @@ static bool grows(const struct growth *growth)
     return growth->sizes >= LEAST_SIZES && growth->most - growth->least <= growth->added * growth->sizes;
 }
 
-/* Is the row a concatenation of a tensor that grows? */
-static bool is_growing_cat(struct ap_habit_shapes *shapes, struct growth *groups, int count, uint32_t row)
+/* Is the row a concatenation of a large tensor that grows? */
+static bool is_large_cat(struct ap_habit_shapes *shapes, struct growth *groups, int count, uint32_t row)
 {
     const struct ap_trace *trace = shapes->facts->trace;
     const struct ap_op_detail *op = ap_row_op(trace, row);
@@ -77,12 +78,13 @@ static bool is_growing_cat(struct ap_habit_shapes *shapes, struct growth *groups
     ap_tensor_list_read(&shapes->list, dims, types);
     if (!read_growth(&shapes->list, &growth, &size))
         return false;
+    const struct ap_tensor_dims *whole = &shapes->list.tensors[0];
     struct growth *group = growth_of(groups, &count, &growth);
-    return group && grows(group);
+    return group && grows(group) && ap_tensor_elements(whole, 0, whole->count) >= LEAST_GIVEN_BACK;
 }
 
-/* Behind each concatenation the tensor that it replaces is given back, page by page where it is large: time of its own in
- * which no operator runs, but no more than writing it took. */
+/* Behind each concatenation the tensor that it replaces is given back, where it is large, page by page: time of its own in
+ * which no operator runs, but no more than writing it took. Behind a small one it is the way to the next operator. */
 static void add_releases(struct ap_habit_shapes *shapes, struct growth *groups, int count)
 {
     const struct ap_row_order *order = &shapes->facts->order;
@@ -100,16 +102,16 @@ static void add_releases(struct ap_habit_shapes *shapes, struct growth *groups, 
             habit->saves_ns = ap_add_sat(habit->saves_ns, gap_ns, &shapes->habits->overflowed);
             end_ns = INT64_MAX;
         }
-        if (is_growing_cat(shapes, groups, count, row)) {
+        if (is_large_cat(shapes, groups, count, row)) {
             end_ns = ap_row_end_ns(shapes->facts->trace, row);
             made_ns = shapes->facts->trace->events.dur_ns[row];
         }
     }
 }
 
-static void find_growing(struct ap_habit_shapes *shapes)
+static int find_growing(struct ap_habit_shapes *shapes, struct growth *groups)
 {
-    struct growth groups[GROUPS_MAX], growth, *group;
+    struct growth growth, *group;
     int count = 0;
     int64_t size;
     for (int pass = 0; pass < 2; pass++) /* first the groups, then what belongs to those that grow */
@@ -129,6 +131,7 @@ static void find_growing(struct ap_habit_shapes *shapes)
         }
     if (shapes->habits->of[AP_HABIT_growing_cat].count && shapes->facts->main_track != AP_NO_ROW)
         add_releases(shapes, groups, count);
+    return count;
 }
 
 /* ---- inputs that grow ---- */
@@ -159,11 +162,38 @@ static bool may_go_back(const struct ap_habit_shapes *shapes)
     return shapes->list.leaves_out || !first;
 }
 
-/* Recurrent layers are asked again for new data as well: what they make has to be put behind what they took. */
+/* Is it the input, or the indices or values that it is made of? Only how wide a position is may differ. */
+static bool is_series(const struct growth *cat, const struct ap_tensor_dims *input)
+{
+    int long_dims = 0, at = -1;
+    for (int i = 0; i < input->count; i++)
+        long_dims += input->dims[i] > 1;
+    if (cat->first.count == 1 && long_dims == 1)
+        return ap_tensor_elements(input, 0, input->count) >= (double)cat->least &&
+               ap_tensor_elements(input, 0, input->count) <= (double)cat->most + (double)cat->added;
+    for (int i = 0; i < input->count && i < cat->first.count; i++)
+        if (!cat->first.dims[i])
+            at = i;
+        else if (cat->first.dims[i] != input->dims[i] && (i + 1 < input->count || i < 2))
+            return false;
+    return at >= 0 && at + 1 < input->count && cat->first.count <= input->count && input->dims[at] >= cat->least &&
+           input->dims[at] <= cat->most + cat->added;
+}
+
+/* Recurrent layers are asked again for new data as well, as for sentences in the order of their length: what they make has
+ * to be put behind what they took. */
+static bool is_put_behind(const struct ap_habit_shapes *shapes)
+{
+    const struct ap_tensor_dims *input = ap_habit_shape_input(shapes, 0);
+    for (int i = 0; input && i < shapes->cat_count; i++)
+        if (grows(&shapes->cats[i]) && is_series(&shapes->cats[i], input))
+            return true;
+    return false;
+}
+
 static bool tells_of_positions(const struct ap_habit_shapes *shapes, struct ap_text name)
 {
-    return is_of_positions(name) &&
-           (!is_recurrent(name) || (shapes->habits->of[AP_HABIT_growing_cat].count && !may_go_back(shapes)));
+    return is_of_positions(name) && (!is_recurrent(name) || (is_put_behind(shapes) && !may_go_back(shapes)));
 }
 
 /* A layer's input, alike but for the size of one dimension. One position alone is the last, of which the next is told. */
@@ -293,6 +323,9 @@ static void find_lengths(struct ap_habit_shapes *shapes)
 
 void ap_habit_find_grown_shapes(struct ap_habit_shapes *shapes)
 {
-    find_growing(shapes);
+    struct growth cats[GROUPS_MAX];
+    shapes->cat_count = find_growing(shapes, cats);
+    shapes->cats = cats;
     find_lengths(shapes);
+    shapes->cats = NULL;
 }

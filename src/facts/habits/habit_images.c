@@ -86,10 +86,11 @@ void ap_habit_begin_search(struct ap_habit_rows *rows)
     rows->looks_left = LOOKS_BEHIND_EACH * rows->item_count + MOST_OF_STEP;
 }
 
+/* Up to the next one that is worked on. One more part of it may be taken, as for views of an image, or its tiles. */
 bool ap_habit_is_used_behind(struct ap_habit_rows *rows, size_t first, size_t at, const struct ap_tensor_dims *all)
 {
     for (size_t next = at + 1; ap_habit_is_of_step(rows, at, next); next++) {
-        if (ap_habit_is_same(rows, first, next) || ap_habit_is_same(rows, at, next))
+        if (ap_habit_is_same(rows, first, next))
             break;
         if (!rows->looks_left || ap_habit_has_tensor(rows, next, all))
             return true;
@@ -139,17 +140,6 @@ static bool has_colors(const struct ap_tensor_dims *image)
     return image->count >= 3 && image->dims[image->count - 3] >= 1 && image->dims[image->count - 3] <= 4;
 }
 
-/* Several crops of one image, as for views of it or tiles, before the next one is worked on. */
-static bool is_cut_again(const struct ap_habit_rows *rows, size_t first, size_t at)
-{
-    for (size_t next = at + 1; next <= at + MOST_TO_CROPPED && ap_habit_is_of_step(rows, at, next); next++)
-        if (ap_habit_is_same(rows, first, next))
-            return false;
-        else if (ap_habit_is_same(rows, at, next))
-            return true;
-    return false;
-}
-
 /* An image is worked on, and most of it is cut off. A mean or a channel of the whole may be taken on the way, of which the
  * crop has one too. What begins in place may be kept for the next step. */
 static enum ap_status look_at_crop(struct ap_habit_rows *rows, size_t at, struct ap_error *reterr)
@@ -173,9 +163,20 @@ static enum ap_status look_at_crop(struct ap_habit_rows *rows, size_t at, struct
             break;
         }
     }
-    if (first == at || is_cut_again(rows, first, at) || ap_habit_is_used_behind(rows, first, at, all))
+    if (first == at || ap_habit_is_used_behind(rows, first, at, all))
         return AP_OK;
     return ap_habit_add_stretch(rows, AP_HABIT_unused_elements, first, last, taken / of_all, reterr);
+}
+
+/* Does it read the image, as a batch of one or without? A view alone reads nothing. */
+static bool reads_image(const struct ap_habit_rows *rows, size_t at, const struct ap_tensor_dims *all)
+{
+    struct ap_tensor_list list;
+    bool reads = !AP_HAS(ap_item_words(rows, &rows->items[at]), VIEW) && ap_habit_read_tensors(rows, at, &list);
+    for (int i = 0; reads && i < list.count; i++)
+        if (is_same_image(&list.tensors[i], all))
+            return true;
+    return false;
 }
 
 static enum ap_status look_at_taken(struct ap_habit_rows *rows, size_t at, struct ap_error *reterr)
@@ -194,7 +195,7 @@ static enum ap_status look_at_taken(struct ap_habit_rows *rows, size_t at, struc
         if (is_by_element(rows, back, all, takes_channels)) {
             first = back;
             last = last == at ? back : last;
-        } else if (ap_habit_has_tensor(rows, back, all)) {
+        } else if (ap_habit_has_tensor(rows, back, all) || reads_image(rows, back, all)) {
             break;
         }
         if (AP_HAS(ap_item_words(rows, &rows->items[back]), RESIZE))

@@ -10,7 +10,7 @@
 /* From the first operator on what becomes weights to the last one that packs them. */
 struct packing {
     size_t first, pack, last;
-    bool is_added;
+    bool is_of_several, is_added;
 };
 
 static bool is_quantized(const struct ap_habit_rows *rows, size_t at)
@@ -19,7 +19,7 @@ static bool is_quantized(const struct ap_habit_rows *rows, size_t at)
 }
 
 /* Brings a quantized weight into the order that its kernel takes. */
-static bool is_pack(const struct ap_habit_rows *rows, size_t at)
+static bool packs(const struct ap_habit_rows *rows, size_t at)
 {
     struct ap_text name = ap_row_name(rows->trace, rows->items[at].row);
     return is_quantized(rows, at) ? ap_text_contains(name, ap_text_of("_prepack"))
@@ -27,9 +27,17 @@ static bool is_pack(const struct ap_habit_rows *rows, size_t at)
                                         ap_text_starts_with(name, "aten::_convert_weight_to_int4pack");
 }
 
+/* Of sizes that tell weights apart: modules pack one element as they are made, before they get their weight. */
+static bool is_pack(const struct ap_habit_rows *rows, size_t at)
+{
+    struct ap_tensor_list list;
+    return packs(rows, at) && ap_habit_read_tensors(rows, at, &list) &&
+           ap_tensor_elements(&list.tensors[0], 0, list.tensors[0].count) > 1;
+}
+
 static bool is_use(const struct ap_habit_rows *rows, size_t at)
 {
-    return AP_HAS(ap_item_words(rows, &rows->items[at]), HEAVY) || (is_quantized(rows, at) && !is_pack(rows, at));
+    return AP_HAS(ap_item_words(rows, &rows->items[at]), HEAVY) || (is_quantized(rows, at) && !packs(rows, at));
 }
 
 /* Copies, ranges, scales and rounding of weights; no layer, and nothing else that makes a model's input. */
@@ -40,7 +48,7 @@ static bool prepares(const struct ap_habit_rows *rows, size_t at)
             (AP_BIT(NO_WORK) | AP_BIT(COPY) | AP_BIT(FILLS) | AP_BIT(CONSTANT) | AP_BIT(SCALAR) | AP_BIT(BY_ELEMENT) |
              AP_BIT(REDUCTION) | AP_BIT(ORDERED) | AP_BIT(VIEW) | AP_BIT(PAIRED) | AP_BIT(ZEROS) |
              AP_BIT(OF_CONSTANT_ALONE))) ||
-           is_pack(rows, at) || ap_text_is(name, "aten::aminmax") || ap_text_starts_with(name, "aten::quantize_per_") ||
+           packs(rows, at) || ap_text_is(name, "aten::aminmax") || ap_text_starts_with(name, "aten::quantize_per_") ||
            ap_text_starts_with(name, "aten::_empty_");
 }
 
@@ -65,13 +73,16 @@ static void add_packing(struct ap_habit_rows *rows, struct packing *packing)
     packing->is_added = true;
 }
 
-/* One that was met begins with the same operator on the same sizes. */
+/* One that was met begins with the same operator on the same sizes. Weights of one size in one step may be the next layer's:
+ * a model is quantized layer by layer, and each of them tried. */
 static void see_packing(struct ap_habit_rows *rows, struct packing *met, size_t *count, struct packing *packing)
 {
     packing->first = first_of_packing(rows, packing->pack);
     for (size_t i = 0; i < *count; i++) {
         if (!ap_habit_is_same(rows, met[i].pack, packing->pack))
             continue;
+        if (!packing->is_of_several && rows->items[met[i].pack].step == rows->items[packing->pack].step)
+            return;
         if (!met[i].is_added)
             add_packing(rows, &met[i]);
         add_packing(rows, packing);
@@ -85,16 +96,17 @@ void ap_habit_find_packed(struct ap_habit_rows *rows)
 {
     struct packing met[MODELS_MAX], packing = { .is_added = false };
     size_t count = 0;
-    bool packs = false;
+    bool is_open = false;
     for (size_t at = 0; at < rows->item_count; at++) {
-        if (packs && is_use(rows, at))
+        if (is_open && is_use(rows, at))
             see_packing(rows, met, &count, &packing);
         if (is_pack(rows, at)) {
-            packing.pack = packs ? packing.pack : at;
+            packing.pack = is_open ? packing.pack : at;
+            packing.is_of_several = is_open && (packing.is_of_several || !ap_habit_is_same(rows, packing.pack, at));
             packing.last = at;
-            packs = true;
+            is_open = true;
         } else if (is_use(rows, at)) {
-            packs = false;
+            is_open = false;
         }
     }
 }

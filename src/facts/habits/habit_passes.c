@@ -180,13 +180,26 @@ static bool is_spread(struct ap_text name)
            ap_text_is(name, "aten::std_mean");
 }
 
-/* Answers of several passes are put together, and their spread is asked: Monte Carlo dropout, which has to be on. */
+/* Of answers for a batch, one set a pass; not of losses. */
+static bool is_mean_of_answers(const struct ap_habit_rows *rows, size_t at)
+{
+    struct ap_tensor_list list;
+    return ap_text_is(ap_row_name(rows->trace, rows->items[at].row), "aten::mean") &&
+           ap_habit_read_tensors(rows, at, &list) && list.tensors[0].count >= 3;
+}
+
+/* Answers of several passes are put together, and their spread or their mean is asked: Monte Carlo dropout, which has to be
+ * on. */
 static bool wants_noise(const struct ap_habit_rows *rows)
 {
-    size_t behind = MOST_TO_SPREAD;
+    size_t behind = MOST_TO_SPREAD + 1;
+    bool is_stack = false;
     for (size_t i = 0; i < rows->item_count; i++) {
-        behind = AP_HAS(ap_item_words(rows, &rows->items[i]), GATHER) ? 0 : behind + 1;
-        if (behind <= MOST_TO_SPREAD && is_spread(ap_row_name(rows->trace, rows->items[i].row)))
+        struct ap_text name = ap_row_name(rows->trace, rows->items[i].row);
+        bool gathers = AP_HAS(ap_item_words(rows, &rows->items[i]), GATHER);
+        behind = gathers ? 0 : behind + 1;
+        is_stack = gathers ? ap_text_is(name, "aten::stack") : is_stack;
+        if (behind <= MOST_TO_SPREAD && (is_spread(name) || (is_stack && is_mean_of_answers(rows, i))))
             return true;
     }
     return false;

@@ -11,6 +11,8 @@ struct ap_habit_shapes {
     const struct ap_facts *facts;
     const struct ap_host_work *work;
     struct ap_tensor_list list; /* of the shape that is looked at */
+    const struct growth *cats;  /* what concatenations are called with, by what grows; of those that do not as well */
+    int cat_count;
 };
 
 /** The name of the operator that has the shape. */

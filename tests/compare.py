@@ -94,7 +94,7 @@ def check_planted(tap, runs, old):
     tap.same(comparison["steps"]["p_value"] < 0.001 and 0.2 < comparison["steps"]["delta_ratio"] < 0.6, True,
              "it is far beyond noise, and of the size that was planted")
     tap.same("idle_causes.data_loading" in changed(comparison, "split.parts"), True, "it is where it was planted")
-    where = "most of it in idle time in which the host waited for, or made, the next batch, +"
+    where = "the largest part of it in idle time in which the host waited for, or made, the next batch, +"
     tap.same(where in comparison["verdict"]["sentence"] and "Steps differ" in markdown, True, "the verdict says where")
     tap.same([row["change"] for row in comparison["findings"]["rows"] if row["rule_id"] == "dataloader-in-process"],
              ["differs"],

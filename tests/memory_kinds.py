@@ -486,6 +486,32 @@ def churn(tap, program, folder):
         tap.same(report["memory"]["history"]["segment_free_count"], freed, f"churn: {what}: segments given back are counted")
 
 
+class Momentum(BookedModel):
+    """SGD: one state a weight, made in the first step."""
+
+    FRAMES = ((TORCH + "optim/sgd.py", 178, "_init_group"), (TORCH + "optim/sgd.py", 232, "step")) + TRAIN_STEP
+
+    def optimizer_step(self):
+        with self.job.booked(STATE):
+            for count in () if self.states else self.weights.values():
+                self.job.obtain(count * 4, stack("clone", *self.FRAMES))
+        self.states = [None]
+
+
+def momentum(tap, program, folder):
+    """Two states a weight are those of an earlier optimizer too, or of a second model."""
+    for twins in (False, True):
+        job = BookedJob(9)
+        models = [Momentum(job, 3, 1024, 16000, 4) for _ in range(1 + twins)]
+        for step in range(6):
+            if step == 3 and not twins:
+                models[0].states = []
+            models[step % len(models)].train_step(512)
+        said = [finding["rule_id"] for finding in told(program, job.snapshot(), folder)["findings"]]
+        tap.same("old-optimizer-state" in said, not twins,
+                 "momentum: %s" % ("each of two models has its own" if twins else "it is made again"))
+
+
 def main():
     parser = parser_of(__doc__)
     parser.add_argument("--only", default="", metavar="TEXT", help="only kinds with TEXT in their name")
@@ -502,7 +528,7 @@ def main():
             said = [finding["rule_id"] for finding in report["findings"]]
             tap.same([rule for rule in said if rule in FALSE], [], f"{name}: no leak or other alarm is told")
             judge(tap, name, device, job.at_peak, unknown_share)
-        for check in (two_devices, no_history, churn):
+        for check in (two_devices, no_history, momentum, churn):
             if arguments.only in check.__name__:
                 check(tap, arguments.program, Path(folder))
     return tap.done()

@@ -62,14 +62,11 @@ void *ap_large_resize(void *memory, size_t old_bytes, size_t new_bytes)
     void *resized = mremap(memory, old_size, new_size, 0);
     if (resized != MAP_FAILED)
         return resized;
+    /* Where addresses are short, as under ulimit -v, any place will do. A refused move may have given the place back, and
+     * another thread may live there by now: it is not given back twice. */
     void *place = take_addresses(new_size, PROT_NONE);
-    if (!place)
-        return NULL;
-    resized = mremap(memory, old_size, new_size, MREMAP_MAYMOVE | MREMAP_FIXED, place);
-    if (resized != MAP_FAILED)
-        return resized;
-    (void)munmap(place, new_size);
-    return NULL;
+    resized = mremap(memory, old_size, new_size, place ? MREMAP_MAYMOVE | MREMAP_FIXED : MREMAP_MAYMOVE, place);
+    return resized != MAP_FAILED ? resized : NULL;
 }
 
 void ap_large_free(void *memory, size_t bytes)

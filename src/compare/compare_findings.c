@@ -149,18 +149,21 @@ static const struct ap_value *weightiest(const struct ap_comparing *comparing, c
     return NULL;
 }
 
-/* Two rules for one thing take turns: neither is news then. */
+/* A finding may come and go by chance, or as its share of the time does. So of steps that got longer what is new is told, of
+ * shorter ones what is gone; of runs without steps both. Two rules for one thing take turns: neither is news then. */
 void ap_add_findings_sentence(const struct ap_comparing *comparing, char *text, size_t bytes)
 {
     static const char *const words[] = { "new", "gone" };
+    static const enum ap_change fitting[] = { AP_CHANGE_worse, AP_CHANGE_better };
     const struct ap_value *told[] = { weightiest(comparing, comparing->after, "new", "after_saves_us"),
                                       weightiest(comparing, comparing->before, "gone", "before_saves_us") };
+    enum ap_change change = comparing->behind ? comparing->longer_change : comparing->step_change;
     if (told[0] && told[1] && ap_text_equal(ap_text_member(told[0], "bottleneck"), ap_text_member(told[1], "bottleneck")))
         return;
     for (size_t i = 0; i < AP_COUNT_OF(told); i++) {
         struct ap_text title = ap_text_member(told[i], "title");
         size_t used = strlen(text);
-        if (told[i])
+        if (told[i] && (!comparing->per_step || change == fitting[i]))
             (void)snprintf(text + used, bytes - used, "; %s: %.*s", words[i], (int)title.bytes, title.data);
     }
 }

@@ -443,8 +443,10 @@ void ap_add_part_sentence(const struct ap_comparing *comparing, char *text, size
     const struct ap_value *part = ap_largest_part(comparing);
     if (!part)
         return;
+    double whole_ns = (double)ap_integer_at(comparing->comparison, "steps.delta_us", 0);
+    bool most = 2 * fabs((double)ap_integer_member(part, "delta_us", 0)) >= fabs(whole_ns);
     (void)ap_format_value(ap_value_member(part, "delta_us"), delta, sizeof(delta));
-    (void)snprintf(text + strlen(text), bytes - strlen(text), "; most of it in ");
+    (void)snprintf(text + strlen(text), bytes - strlen(text), "; %s of it in ", most ? "most" : "the largest part");
     add_part_name(ap_text_member(part, "part"), text + strlen(text), bytes - strlen(text));
     (void)snprintf(text + strlen(text), bytes - strlen(text), ", %s%s a step",
                    ap_integer_member(part, "delta_us", 0) > 0 ? "+" : "", delta);

@@ -381,7 +381,7 @@ static enum ap_status keep_growing(struct ap_growth *growth, const struct candid
     for (uint32_t i = 0; i < count; i++) {
         const struct candidate *of = &candidates[i];
         /* As many as before, and larger: one thing that is made anew each time, such as a cache of what was decoded. */
-        bool more = of->counts[growth->point_count - 1] > of->counts[0];
+        bool more = of->counts[growth->point_count - 1] > of->counts[of->counts[0] ? 0 : 1]; /* first made */
         if (groups[i] > origins->groups.stack_count && origins->alike != ALIKE_IN_SIZE)
             more = grows_on(of->counts, growth->point_count); /* much else is counted with it */
         if (!more || is_made_anew(of, growth->point_count - 1) || !grows_on(of->bytes, growth->point_count))

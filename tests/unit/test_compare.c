@@ -677,6 +677,33 @@ static void a_cause_that_is_new_or_gone_is_said(void)
     }
 }
 
+/* Of shorter steps the rest is a larger share, and of longer ones a smaller. */
+static void what_a_share_brings_is_not_said(void)
+{
+    struct ap_model longer, shorter;
+    build_report(&longer, 13 * MS, 5 * MS, 1);
+    build_report(&shorter, 10 * MS, 5 * MS, 2);
+    put_finding(&shorter, "Short calls", "cpu", "medium", 36 * MS);
+    ok(!sentence_has(compare(&shorter, &longer), "; new: "), "a finding that is new does not make steps shorter");
+    ok(!sentence_has(compare(&longer, &shorter), "; gone: "), "nor longer, where it is gone");
+    ap_model_release(&longer);
+    build_report(&longer, 10 * MS, 5 * MS, 3);
+    ok(!sentence_has(compare(&shorter, &longer), "; new: "), "of steps that are as long it may come and go by chance");
+    ap_model_release(&longer);
+    ap_model_release(&shorter);
+}
+
+/* Of 3 ms a step one is compute, and no cause has the rest. */
+static void less_than_half_is_not_most(void)
+{
+    struct ap_model before, after;
+    build_report(&before, 10 * MS, 9 * MS, 1);
+    build_report(&after, 13 * MS, 10 * MS, 2);
+    ok(sentence_has(compare(&after, &before), "; the largest part of it in "), "a third is not most of it");
+    ap_model_release(&before);
+    ap_model_release(&after);
+}
+
 static void rules_for_one_thing_take_turns(void)
 {
     struct ap_model before, after;
@@ -1077,6 +1104,8 @@ int main(void)
     the_length_of_a_recording_is_that_of_its_work();
     kernels_that_take_as_long_are_told();
     a_cause_that_is_new_or_gone_is_said();
+    what_a_share_brings_is_not_said();
+    less_than_half_is_not_most();
     rules_for_one_thing_take_turns();
     the_sides_can_be_exchanged();
     a_name_below_the_list_is_a_bound();

@@ -327,6 +327,32 @@ static void a_cache_that_grows_is_no_leak(void)
     end(&bench);
 }
 
+/* The output of each step stays until that of the next takes its place; batches get longer, and at first there is none.
+ * @kept: all stay. */
+static void outputs_that_get_longer_are_no_leak(void)
+{
+    for (int kept = 0; kept < 2; kept++) {
+        struct bench bench;
+        uint64_t output = 0;
+        begin(&bench);
+        bench.warm_up = 1;
+        for (int i = 0; i < 4; i++) {
+            mark(&bench);
+            work(&bench);
+            uint64_t before = output;
+            output = take(&bench, (int64_t)(i + 2) * 10007 * 512);
+            if (i && !kept)
+                drop(&bench, before);
+        }
+        mark(&bench);
+        play(&bench, true);
+        struct ap_growth growth = grow(&bench);
+        is_int(growth.verdict == AP_GROWTH_LEAK, kept, kept ? "all that stay are a leak" : "the last one alone is none");
+        ap_growth_release(&growth);
+        end(&bench);
+    }
+}
+
 /* Parameters, then what stays between temporaries, small things of one size and larger ones: equal parts are made of it. */
 /* Words of requests, each with a cache that is made anew; that of the last word of a request is never given back. The first
  * word of each takes longer. */
@@ -875,6 +901,7 @@ int main(void)
     steps_before_the_profiler_count();
     a_leak_of_many_sizes();
     a_cache_that_grows_is_no_leak();
+    outputs_that_get_longer_are_no_leak();
     caches_of_ended_requests_leak();
     caches_of_more_requests_are_no_leak();
     captured_graphs_are_no_leak();

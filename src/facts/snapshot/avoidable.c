@@ -11,9 +11,7 @@
 #define LEAST_BATCHES 4u /* at the peak, of one stack and size */
 #define LEAST_ALIKE 32u  /* entries between two frees of batches: those of one pass are freed at once */
 #define LEAST_BATCH_BYTES 1024
-#define STATES_OF_ADAM 2u
-#define STATE_MATCHED 0.9 /* of the bytes of the weights, and of what is made again */
-#define MOST_OUTPUTS 64u  /* of one stack and size: more are the layers of a model, or rows */
+#define MOST_OUTPUTS 64u /* of one stack and size: more are the layers of a model, or rows */
 
 static bool uses_forward(const struct ap_avoidable_search *search, uint32_t entry)
 {
@@ -167,7 +165,7 @@ static enum ap_status find_old_gradients(struct ap_avoidable_search *search, str
 
 /* ----------------------------------------------------------------------------------------------------- what is alike */
 
-static int by_stack_size_alloc(const void *left, const void *right)
+int ap_owned_by_stack_size_alloc(const void *left, const void *right)
 {
     const struct ap_owned *a = left, *b = right;
     uint32_t a_alloc = a->alloc + 1, b_alloc = b->alloc + 1; /* those from before the history first */
@@ -373,140 +371,6 @@ static enum ap_status find_activations(struct ap_avoidable_search *search, struc
     return AP_OK;
 }
 
-/* ------------------------------------------------------------------------------------------- an optimizer before this */
-
-/* In which pass; UINT32_MAX for what is no state that an optimizer set up in the history. */
-static uint32_t state_of_pass(const struct ap_avoidable_search *search, const struct ap_owned *owned)
-{
-    const struct ap_pass *pass = owned->evidence == AP_EVIDENCE_STATE_INIT && owned->alloc != AP_NO_ENTRY
-                                     ? ap_search_pass(search, owned->alloc)
-                                     : NULL;
-    return pass ? (uint32_t)(pass - search->passes) : UINT32_MAX;
-}
-
-static int by_alloc(const void *left, const void *right)
-{
-    const struct ap_owned *a = left, *b = right;
-    AP_BY_SMALLER(a->alloc, b->alloc);
-    return 0;
-}
-
-/* State of each pass but the @last one could go as soon as the next of them makes its own. */
-static enum ap_status cut_old_state(struct ap_avoidable_search *search, struct ap_owned *list, uint32_t count, uint32_t last,
-                                    struct ap_avoidable *to, struct ap_error *reterr)
-{
-    uint32_t of = last, first = AP_NO_ENTRY, again = AP_NO_ENTRY;
-    ap_sort(list, count, sizeof(*list), by_alloc);
-    for (uint32_t i = count; i-- > 0;) {
-        uint32_t pass = state_of_pass(search, &list[i]);
-        if (pass == UINT32_MAX)
-            continue;
-        again = pass != of ? first : again;
-        of = pass;
-        first = list[i].alloc;
-        if (pass == last)
-            continue;
-        ap_avoidable_add(search, to, &list[i]);
-        AP_TRY(ap_search_cut(search, again, list[i].end == AP_NO_ENTRY ? ap_search_end(search) : list[i].end, list[i].bytes,
-                             reterr));
-    }
-    return AP_OK;
-}
-
-struct weights {
-    int64_t *sizes; /* ascending */
-    uint32_t count;
-    double bytes;
-};
-
-static uint32_t count_of_size(const struct weights *weights, int64_t bytes)
-{
-    size_t from = 0, to = 0;
-    AP_BISECT(from, weights->count, at, weights->sizes[at] < bytes);
-    AP_BISECT(to, weights->count, at, weights->sizes[at] <= bytes);
-    return (uint32_t)(to - from);
-}
-
-/* Adam's for all weights of the size, in 16 bits or 32: two models take turns, each with an optimizer of its own. */
-static bool has_weights_for(const struct weights *weights, int64_t bytes, uint32_t states)
-{
-    uint32_t count = count_of_size(weights, bytes) + (bytes % 2 ? 0 : count_of_size(weights, bytes / 2));
-    return states <= STATES_OF_ADAM * count;
-}
-
-/* What one line holds, in order of sizes. Groups of layers that join the optimizer one by one are a part of the weights. */
-static enum ap_status take_old_state(struct ap_avoidable_search *search, struct ap_owned *list, uint32_t count,
-                                     const struct weights *weights, struct ap_avoidable *to, struct ap_error *reterr)
-{
-    uint32_t last = 0;
-    double made_bytes = 0, matched_bytes = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t pass = state_of_pass(search, &list[i]);
-        last = pass != UINT32_MAX && pass > last ? pass : last;
-    }
-    for (uint32_t i = 0, end; i < count; i = end) {
-        uint32_t made = 0, old = 0;
-        for (end = i; end < count && list[end].bytes == list[i].bytes; end++) {
-            uint32_t pass = state_of_pass(search, &list[end]);
-            made += pass == last;
-            old += pass < last;
-        }
-        made_bytes += (double)made * (double)list[i].bytes;
-        if (made && old && old % made == 0 && !has_weights_for(weights, list[i].bytes, made + old))
-            matched_bytes += (double)made * (double)list[i].bytes;
-    }
-    if (!weights->count || matched_bytes < STATE_MATCHED * weights->bytes || matched_bytes < STATE_MATCHED * made_bytes)
-        return AP_OK;
-    return cut_old_state(search, list, count, last, to, reterr);
-}
-
-/* Sorts the list: what one line holds lies behind each other. */
-static enum ap_status find_old_state_in(struct ap_avoidable_search *search, struct ap_owned *list, uint32_t count,
-                                        struct ap_avoidable *to, struct ap_error *reterr)
-{
-    struct weights weights = { .count = 0 };
-    AP_TRY(AP_ALLOC(search->owners->gate, weights.sizes, count, reterr));
-    ap_sort(list, count, sizeof(*list), by_stack_size_alloc);
-    for (uint32_t i = 0; i < count; i++)
-        if (category_of(&list[i]) == AP_OWNER_PARAMETERS) {
-            weights.sizes[weights.count++] = list[i].bytes;
-            weights.bytes += (double)list[i].bytes;
-        }
-    ap_sort(weights.sizes, weights.count, sizeof(*weights.sizes), ap_by_int64);
-    enum ap_status status = AP_OK;
-    for (uint32_t i = 0, end; i < count && status == AP_OK; i = end) {
-        for (end = i + 1; end < count && list[end].stack == list[i].stack;)
-            end++;
-        if (list[i].stack)
-            status = take_old_state(search, &list[i], end - i, &weights, to, reterr);
-    }
-    AP_FREE(search->owners->gate, weights.sizes, count);
-    return status;
-}
-
-/* A warm-up and a loop may call the same step: state is told apart by the line of the user's that called for it. */
-static enum ap_status find_old_state(struct ap_avoidable_search *search, struct ap_avoidable *to, struct ap_error *reterr)
-{
-    const struct ap_snapshot *snapshot = search->owners->replay->snapshot;
-    struct ap_gate *gate = search->owners->gate;
-    struct ap_origin_groups groups;
-    struct ap_owned *list = NULL;
-    uint32_t count = search->owned->count;
-    if (!count)
-        return AP_OK;
-    ap_origin_groups_init(&groups, snapshot);
-    enum ap_status status = ap_origin_groups_by_line(&groups, snapshot, reterr);
-    AP_AND_THEN(status, AP_ALLOC(gate, list, count, reterr));
-    for (uint32_t i = 0; i < count && status == AP_OK; i++) {
-        list[i] = search->owned->list[i];
-        list[i].stack = groups.lines[list[i].stack];
-    }
-    AP_AND_THEN(status, find_old_state_in(search, list, count, to, reterr));
-    AP_FREE(gate, list, count);
-    ap_origin_groups_release(&groups);
-    return status;
-}
-
 /* --------------------------------------------------------------------------------------------- temporaries of the step */
 
 /* The highest point of all that lies outside of optimizers' steps. */
@@ -553,7 +417,7 @@ static enum ap_status find_all(struct ap_avoidable_search *search, struct ap_avo
                                        [AP_AVOIDABLE_BATCHES_AHEAD] = find_batches,
                                        [AP_AVOIDABLE_UNUSED_GRAPHS] = ap_search_unused_graphs,
                                        [AP_AVOIDABLE_FAILED_STEP] = ap_search_failed_step,
-                                       [AP_AVOIDABLE_OLD_STATE] = find_old_state,
+                                       [AP_AVOIDABLE_OLD_STATE] = ap_search_old_state,
                                        [AP_AVOIDABLE_ACTIVATIONS] = find_activations,
                                        [AP_AVOIDABLE_UNCHECKED] = ap_search_unchecked,
                                        [AP_AVOIDABLE_LOGITS] = ap_search_logits,
@@ -583,7 +447,7 @@ enum ap_status ap_avoidable_find(const struct ap_owners *owners, struct ap_owned
         return AP_OK;
     struct ap_avoidable_search search = { .owners = owners, .of = &owners->replay->devices[owned->device], .owned = owned };
     search.peak = search.of->first_entry + owned->position - 1;
-    ap_sort(owned->list, owned->count, sizeof(*owned->list), by_stack_size_alloc);
+    ap_sort(owned->list, owned->count, sizeof(*owned->list), ap_owned_by_stack_size_alloc);
     size_t stacks = (size_t)owners->replay->snapshot->stacks.stack_count + 1;
     enum ap_status status = AP_ALLOC_CLEARED(owners->gate, search.callers, stacks, reterr);
     AP_AND_THEN(status, AP_ALLOC_CLEARED(owners->gate, search.results, stacks, reterr));

@@ -80,6 +80,8 @@ AP_MUST_CHECK enum ap_status ap_search_cut(struct ap_avoidable_search *search, u
 /** All allocations of the history that are like this one, in order; they stay the search's. */
 AP_MUST_CHECK enum ap_status ap_search_alike(struct ap_avoidable_search *search, const struct ap_owned *like,
                                              const struct ap_stay **ret_list, uint32_t *ret_count, struct ap_error *reterr);
+/** For ap_sort() of what is owned. */
+int ap_owned_by_stack_size_alloc(const void *left, const void *right);
 /** One allocation more, held by its stack, and by the line that called for it. */
 void ap_avoidable_add(const struct ap_avoidable_search *search, struct ap_avoidable *to, const struct ap_owned *owned);
 /** The same of a gradient, by the line that gave it back. */
@@ -90,6 +92,9 @@ AP_MUST_CHECK enum ap_status ap_avoidable_count_calls(const struct ap_avoidable_
 /** Of forward passes, kept for a backward pass that does not come, or does not take it. */
 AP_MUST_CHECK enum ap_status ap_search_unused_graphs(struct ap_avoidable_search *search, struct ap_avoidable *to,
                                                      struct ap_error *reterr);
+/** Of an optimizer that was made before another one of the same weights. */
+AP_MUST_CHECK enum ap_status ap_search_old_state(struct ap_avoidable_search *search, struct ap_avoidable *to,
+                                                 struct ap_error *reterr);
 /** Of a step that found no room, while it is tried again. */
 AP_MUST_CHECK enum ap_status ap_search_failed_step(struct ap_avoidable_search *search, struct ap_avoidable *to,
                                                    struct ap_error *reterr);

@@ -20,13 +20,22 @@
 #if defined(MADV_HUGEPAGE) && defined(MREMAP_FIXED) && !defined(AP_SANITIZED)
 
 #define HUGE_BYTES ((size_t)2 << 20)
+#define LEAST_BYTES ((size_t)16 << 20) /* of less, a last huge page that is hardly used is too large a part */
 #define PAGES_BYTES ((size_t)64 << 10) /* all kernels take multiples of it */
 #define TAIL_BYTES ((size_t)768 << 10) /* of less, too much of a last huge page would be wasted */
 
 static size_t whole_pages(size_t bytes)
 {
-    size_t pages = bytes % HUGE_BYTES < TAIL_BYTES ? PAGES_BYTES : HUGE_BYTES;
+    size_t pages = bytes < LEAST_BYTES || bytes % HUGE_BYTES < TAIL_BYTES ? PAGES_BYTES : HUGE_BYTES;
     return (bytes + pages - 1) & ~(pages - 1);
+}
+
+/* Those that are touched from here on. */
+static void *in_huge_pages(void *memory, size_t bytes)
+{
+    if (memory && bytes >= LEAST_BYTES)
+        (void)madvise(memory, whole_pages(bytes), MADV_HUGEPAGE);
+    return memory;
 }
 
 /* They begin with a huge page: a block that moves there takes its huge pages along. */
@@ -50,10 +59,7 @@ bool ap_is_large(size_t bytes)
 
 void *ap_large_new(size_t bytes)
 {
-    void *memory = take_addresses(whole_pages(bytes), PROT_READ | PROT_WRITE);
-    if (memory)
-        (void)madvise(memory, whole_pages(bytes), MADV_HUGEPAGE);
-    return memory;
+    return in_huge_pages(take_addresses(whole_pages(bytes), PROT_READ | PROT_WRITE), bytes);
 }
 
 void *ap_large_resize(void *memory, size_t old_bytes, size_t new_bytes)
@@ -61,12 +67,12 @@ void *ap_large_resize(void *memory, size_t old_bytes, size_t new_bytes)
     size_t old_size = whole_pages(old_bytes), new_size = whole_pages(new_bytes);
     void *resized = mremap(memory, old_size, new_size, 0);
     if (resized != MAP_FAILED)
-        return resized;
+        return in_huge_pages(resized, new_bytes);
     /* Where addresses are short, as under ulimit -v, any place will do. A refused move may have given the place back, and
      * another thread may live there by now: it is not given back twice. */
     void *place = take_addresses(new_size, PROT_NONE);
     resized = mremap(memory, old_size, new_size, place ? MREMAP_MAYMOVE | MREMAP_FIXED : MREMAP_MAYMOVE, place);
-    return resized != MAP_FAILED ? resized : NULL;
+    return resized != MAP_FAILED ? in_huge_pages(resized, new_bytes) : NULL;
 }
 
 void ap_large_free(void *memory, size_t bytes)

@@ -517,9 +517,8 @@ static void the_gate_fails_as_planned(void)
 /* Sizes around those from which the system is asked for huge pages, up and down. */
 static void large_blocks_keep_what_they_hold(void)
 {
-    static const size_t sizes[] = {
-        64, (2 << 20) - 1, 2 << 20, (3 << 20) + 5, 9 << 20, 40 << 20, 5 << 20, (2 << 20) + 1, 70
-    };
+    static const size_t sizes[] = { 64,       (2 << 20) - 1,  2 << 20, (3 << 20) + 5, 9 << 20, 16 << 20,
+                                    40 << 20, (17 << 20) + 9, 5 << 20, (2 << 20) + 1, 70 };
     struct ap_gate gate;
     ap_gate_init(&gate, 0);
     uint8_t *memory = NULL;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * test_alloc_failure.c - every allocation of a small run made to fail in turn, each value of the report among them: each run
- * ends with a clean error, nothing crashes and (under a leak checker) nothing is lost. */
+ * ends with a clean error, nothing crashes and (under a leak checker) nothing is lost.
+ *     test_alloc_failure PART [STEP]: each STEP-th alone, where sanitizers make all of them a matter of an hour. */
 #define _POSIX_C_SOURCE 200809L
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +10,8 @@
 #include "tap.h"
 
 #define LIMIT 200000 /* no run here needs so many */
+
+static int64_t every = 1;
 
 static enum ap_status drop(void *self, const char *data, size_t bytes, struct ap_error *reterr)
 {
@@ -119,13 +122,13 @@ static int64_t fail_from(const char *claim, struct ap_request request, int64_t f
 
 static int64_t fail_each(const char *claim, struct ap_request request)
 {
-    return fail_from(claim, request, 1, 1);
+    return fail_from(claim, request, 1, every);
 }
 
 /* For what differs from a run that was gone through in little, and for pictures, of which thousands of values are alike. */
 static int64_t fail_some(const char *claim, struct ap_request request)
 {
-    return fail_from(claim, request, 1, 7);
+    return fail_from(claim, request, 1, 7 * every);
 }
 
 #define PATH_BYTES 1024
@@ -290,6 +293,8 @@ int main(int argc, char **argv)
         skip("AP_FIXTURES and AP_CORPUS are not set");
         return done();
     }
+    if (argc > 2 && atoi(argv[2]) > 0)
+        every = atoi(argv[2]);
     size_t wanted = 0;
     while (wanted < sizeof(parts) / sizeof(parts[0]) && (argc < 2 || strcmp(argv[1], parts[wanted].name) != 0))
         wanted++;

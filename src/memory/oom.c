@@ -14,8 +14,7 @@
 #define HUGE_REQUEST_RATIO 0.5
 #define FULL_RATIO 0.9
 #define OURS_RATIO 0.8
-#define LEAST_DEVICE_BYTES ((int64_t)4000000000) /* no device that jobs run on has less; our choice */
-#define OTHERS_RATIO 0.5                         /* below it others have most: what is left comes in pieces soon */
+#define OTHERS_RATIO 0.5 /* below it others have most: what is left comes in pieces soon */
 
 const char *ap_oom_verdict_name(enum ap_oom_verdict verdict)
 {
@@ -99,9 +98,6 @@ static void take_entry(struct ap_oom *oom, const struct ap_replay *replay, int64
     oom->capacity_is_total = total_bytes > 0;
     oom->has_capacity = oom->capacity_is_total || (oom->has_device_free && device->reserved.known);
     oom->capacity_bytes = oom->capacity_is_total ? total_bytes : together(oom->reserved_bytes, oom->room_bytes);
-    oom->least_bytes = oom->once_reserved_bytes > LEAST_DEVICE_BYTES ? oom->once_reserved_bytes : LEAST_DEVICE_BYTES;
-    if (oom->capacity_is_total)
-        oom->least_bytes = total_bytes;
 }
 
 /* Would the allocator look into this segment? Stream and pool must be the request's, where they are known. */
@@ -162,7 +158,7 @@ static void judge(struct ap_oom *oom)
     signs[AP_OOM_EXTERNAL_FRAGMENTATION] = in_pieces && oom->request_bytes <= oom->usable_bytes;
     signs[AP_OOM_PRIVATE_POOLS] =
         in_pieces && oom->request_bytes > oom->usable_bytes && oom->request_bytes <= oom->inactive_bytes;
-    double least = (double)oom->least_bytes, once = oom->capacity_is_total ? least : (double)oom->once_reserved_bytes;
+    double least = (double)(oom->capacity_is_total ? oom->capacity_bytes : oom->once_reserved_bytes); /* of the device */
     signs[AP_OOM_OTHER_USERS] = free_known && all < OURS_RATIO * least;
     signs[AP_OOM_TRULY_FULL] = full;
     if (space && free_known && !full && oom->request_bytes > everywhere)
@@ -174,7 +170,7 @@ static void judge(struct ap_oom *oom)
     while (oom->verdict < AP_OOM_UNKNOWN && !signs[oom->verdict])
         oom->verdict++;
     /* What the allocator had in this history and has no longer is a change, whatever pieces it has left. */
-    bool mostly_others = signs[AP_OOM_OTHER_USERS] && all < (oom->capacity_is_total ? OTHERS_RATIO : OURS_RATIO) * once;
+    bool mostly_others = signs[AP_OOM_OTHER_USERS] && (!oom->capacity_is_total || all < OTHERS_RATIO * least);
     if (oom->verdict != AP_OOM_ONE_HUGE_REQUEST &&
         (mostly_others || (signs[AP_OOM_OTHER_USERS] && signs[AP_OOM_TRULY_FULL])))
         oom->verdict = AP_OOM_OTHER_USERS;

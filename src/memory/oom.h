@@ -37,7 +37,6 @@ struct ap_oom {
     int64_t capacity_bytes; /* of the device; else what the allocator has and can take, which is a lower bound */
     bool has_capacity, capacity_is_total;
     int64_t once_reserved_bytes; /* the most, in the history before: so much the device has */
-    int64_t least_bytes;         /* that the device has for all who use it, as far as is known */
     /* At the moment of the failure; what is free is free inside reserved memory. */
     int64_t reserved_bytes;     /* the reserved curve */
     int64_t active_bytes;       /* blocks in use, rounded */

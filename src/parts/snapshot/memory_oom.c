@@ -166,10 +166,11 @@ struct summary {
 static bool held_by_others(const struct ap_snapshot_part *pass, const struct ap_oom *oom, int64_t *ret_bytes)
 {
     bool overflowed = false;
+    int64_t least_bytes = oom->capacity_is_total ? oom->capacity_bytes : oom->once_reserved_bytes;
     if (!oom->has_device_free || !pass->replay->devices[oom->device].reserved.known)
         return false;
-    *ret_bytes = ap_subtract_sat(ap_subtract_sat(oom->least_bytes, oom->reserved_bytes, &overflowed), oom->device_free_bytes,
-                                 &overflowed);
+    *ret_bytes =
+        ap_subtract_sat(ap_subtract_sat(least_bytes, oom->reserved_bytes, &overflowed), oom->device_free_bytes, &overflowed);
     return *ret_bytes >= 0;
 }
 

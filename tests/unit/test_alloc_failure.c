@@ -157,7 +157,7 @@ static void of_a_trace_and_a_snapshot(const char *root, const char *corpus)
     name_file(snapshot, root, "snapshots/one_run.json");
     int64_t enough = fail_each("and on a trace and a snapshot of one run", request);
     request.with_rows = true;
-    fail_from("and where their rows are asked for", request, enough - 1, 1);
+    fail_from("and where their rows are asked for", request, enough - 1, every);
 }
 
 static void of_traces_that_are_written(const char *root, const char *corpus)
@@ -204,7 +204,7 @@ static void of_every_pass(const char *root, const char *corpus)
     name_file(trace, corpus, "trace/all_kinds"); /* rows of all kinds: no pass has nothing to do */
     int64_t enough = fail_each("each failed allocation on a trace that gives every pass its work is a clean error", request);
     request.with_rows = true;
-    fail_from("and every table its rows", request, enough - 1, 1);
+    fail_from("and every table its rows", request, enough - 1, every);
     request.with_pictures = true;
     fail_some("and pictures", request);
 }

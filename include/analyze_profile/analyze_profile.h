@@ -132,9 +132,6 @@ AP_API const struct ap_value *ap_report_root(const struct ap_report *report);
  *  those that it named itself. Device and number as stat tells them. */
 AP_API bool ap_report_has_read(const struct ap_report *report, uint64_t device, uint64_t inode);
 
-/** The severity of the worst finding: 0 info, 1 low, 2 medium, 3 high, 4 critical; -1 without findings. */
-AP_API int ap_report_worst_severity(const struct ap_report *report);
-
 /** Conditions of ap_request.fail_on that hold; with ap_request.strict also those that cannot be judged. */
 AP_API int ap_report_failed_conditions(const struct ap_report *report);
 

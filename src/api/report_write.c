@@ -10,7 +10,6 @@
 #include "rank_tracks.h"
 #include "report.h"
 #include "rubric.h"
-#include "severity.h"
 #include "slice.h"
 #include "trace_copy.h"
 
@@ -30,17 +29,6 @@ bool ap_report_has_read(const struct ap_report *report, uint64_t device, uint64_
             return true;
     }
     return false;
-}
-
-int ap_report_worst_severity(const struct ap_report *report)
-{
-    int worst = -1;
-    const struct ap_value *findings = ap_value_member(&report->model.root, "findings");
-    for (const struct ap_value *finding = ap_value_first(findings); finding; finding = finding->next) {
-        int rank = ap_severity_rank(ap_text_member(finding, "severity"));
-        worst = rank > worst ? rank : worst;
-    }
-    return worst;
 }
 
 int ap_report_failed_conditions(const struct ap_report *report)

@@ -71,19 +71,6 @@ static void put_in_order(struct ap_stretches *set)
     set->in_order = true;
 }
 
-bool ap_stretches_has(const struct ap_stretches *set, int64_t at_ns)
-{
-    size_t first = 0, end = set->count;
-    while (first < end) {
-        size_t middle = first + (end - first) / 2;
-        if (set->list[middle].end_ns <= at_ns)
-            first = middle + 1;
-        else
-            end = middle;
-    }
-    return first < set->count && set->list[first].start_ns <= at_ns;
-}
-
 int64_t ap_stretches_length_ns(struct ap_stretches *set)
 {
     int64_t sum_ns = 0;

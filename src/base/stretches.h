@@ -27,9 +27,6 @@ void ap_stretches_add(struct ap_stretches *set, struct ap_gate *gate, int64_t st
 void ap_stretches_add_all(struct ap_stretches *set, struct ap_gate *gate, const struct ap_stretches *more);
 void ap_stretches_release(struct ap_stretches *set, struct ap_gate *gate);
 
-/** Whether the time lies in one of the set, which is in order. */
-bool ap_stretches_has(const struct ap_stretches *set, int64_t at_ns);
-
 /** Time that is in the set; both put sets in order. */
 int64_t ap_stretches_length_ns(struct ap_stretches *set);
 /** Time that is in both sets. */

@@ -57,9 +57,24 @@ bool ap_is_large(size_t bytes)
     return bytes >= HUGE_BYTES;
 }
 
-void *ap_large_new(size_t bytes)
+/* Page by page each would be an interrupt, and one that is read before it is written, as in tables, a second one in which
+ * all other threads have to forget the first. Systems that know no such call (before Linux 5.14) take them page by page. */
+static void take_pages(void *memory, size_t bytes)
 {
-    return in_huge_pages(take_addresses(whole_pages(bytes), PROT_READ | PROT_WRITE), bytes);
+#if defined(MADV_POPULATE_WRITE)
+    (void)madvise(memory, whole_pages(bytes), MADV_POPULATE_WRITE);
+#else
+    (void)memory;
+    (void)bytes;
+#endif
+}
+
+void *ap_large_new(size_t bytes, bool is_all_used)
+{
+    void *memory = in_huge_pages(take_addresses(whole_pages(bytes), PROT_READ | PROT_WRITE), bytes);
+    if (memory && is_all_used)
+        take_pages(memory, bytes);
+    return memory;
 }
 
 void *ap_large_resize(void *memory, size_t old_bytes, size_t new_bytes)
@@ -89,9 +104,10 @@ bool ap_is_large(size_t bytes)
 }
 
 /* Never asked for. */
-void *ap_large_new(size_t bytes)
+void *ap_large_new(size_t bytes, bool is_all_used)
 {
     (void)bytes;
+    (void)is_all_used;
     return NULL;
 }
 

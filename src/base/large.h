@@ -9,8 +9,8 @@
 
 /** Does a block of that size belong here? */
 bool ap_is_large(size_t bytes);
-/** Cleared; NULL = there is none left. */
-void *ap_large_new(size_t bytes);
+/** Cleared; NULL = there is none left. @is_all_used: its pages are taken at once, and not as each is first touched. */
+void *ap_large_new(size_t bytes, bool is_all_used);
 /** To another large size; NULL = refused, and @memory is as it was. */
 void *ap_large_resize(void *memory, size_t old_bytes, size_t new_bytes);
 void ap_large_free(void *memory, size_t bytes);

@@ -95,7 +95,7 @@ static void give_back(void *memory, size_t bytes)
 /* From the C library to large blocks or back. */
 static void *move(void *memory, size_t old_bytes, size_t new_bytes)
 {
-    void *moved = ap_is_large(new_bytes) ? ap_large_new(new_bytes) : malloc(new_bytes);
+    void *moved = ap_is_large(new_bytes) ? ap_large_new(new_bytes, false) : malloc(new_bytes);
     if (moved && memory) {
         memcpy(moved, memory, old_bytes < new_bytes ? old_bytes : new_bytes);
         give_back(memory, old_bytes);
@@ -123,15 +123,20 @@ void *ap_mem_resize(struct ap_gate *gate, void *memory, size_t old_bytes, size_t
     return resized;
 }
 
-/* The C library knows which pages are clear already, and leaves them untouched. */
-void *ap_mem_cleared(struct ap_gate *gate, size_t bytes)
+/* What is asked for in its whole size is used as a whole. Of smaller blocks the C library knows which pages are clear. */
+static void *new_block(struct ap_gate *gate, size_t bytes, bool is_cleared)
 {
     if (!take(gate, bytes))
         return NULL;
-    void *memory = ap_is_large(bytes) ? ap_large_new(bytes) : calloc(1, bytes);
+    void *memory = ap_is_large(bytes) ? ap_large_new(bytes, true) : is_cleared ? calloc(1, bytes) : malloc(bytes);
     if (!memory)
         atomic_fetch_sub(&gate->used_bytes, bytes);
     return memory;
+}
+
+void *ap_mem_cleared(struct ap_gate *gate, size_t bytes)
+{
+    return new_block(gate, bytes, true);
 }
 
 void ap_mem_free(struct ap_gate *gate, void *memory, size_t bytes)
@@ -180,7 +185,7 @@ enum ap_status ap_fail_memory(const struct ap_gate *gate, struct ap_error *reter
 
 void *ap_mem_array(struct ap_gate *gate, size_t count, size_t element_bytes)
 {
-    return count > SIZE_MAX / 2 / element_bytes ? NULL : ap_mem_resize(gate, NULL, 0, count * element_bytes);
+    return count > SIZE_MAX / 2 / element_bytes ? NULL : new_block(gate, count * element_bytes, false);
 }
 
 void *ap_mem_array_cleared(struct ap_gate *gate, size_t count, size_t element_bytes)

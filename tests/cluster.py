@@ -167,10 +167,10 @@ def check_shared(tap, program, folder):
         return [finding for finding in report["findings"] if finding["severity"] != "info"]
     found = first_of(["pytorch-casts-anew"] * 2)
     one = [row for row in program.json(folder, "--rank", "0")["findings"] if row["rule_id"] == found[0]["rule_id"]][0]
-    tap.same((found[0]["saves_us"], found[0]["affected"]), (one["saves_us"], one["affected"]), "what both do leads the findings")
+    tap.same((found[0]["saves_us"], found[0]["affected"]), (one["saves_us"], one["affected"]), "what both do leads")
     tap.ok(found[0]["observation"].startswith("on rank 0, and on rank 1 likewise: "), "and is told of both")
-    tap.ok(found[0]["rule_id"] not in [row["rule_id"] for row in first_of(["pytorch-casts-anew", "pytorch-casts-anew-healthy"])],
-           "what one of them does not is not told")
+    rest = first_of(["pytorch-casts-anew", "pytorch-casts-anew-healthy"])
+    tap.ok(found[0]["rule_id"] not in [row["rule_id"] for row in rest], "what one of them does not is not told")
 
 
 def merged(run, style):
@@ -557,10 +557,10 @@ def check_longer(tap, program, folder, longer, wanted):
 
 def main():
     tap, program = Tap(), Program(program_of(__doc__))
-    for check in (check_files, check_rest, check_pickles, check_ranks, check_one, check_recorded, check_runs, check_shared, check_merged,
-                  check_xla_folder, check_hang_with_traces, check_dumps_by_many, check_step, check_one_way, check_range,
-                  check_sizes_alone, check_waiting, check_apart, check_lost, check_own_time, check_busy_cores, check_copies,
-                  check_host_groups, check_chain, check_transfers, check_chance, check_uneven, check_slow):
+    for check in (check_files, check_rest, check_pickles, check_ranks, check_one, check_recorded, check_runs, check_shared,
+                  check_merged, check_xla_folder, check_hang_with_traces, check_dumps_by_many, check_step, check_one_way,
+                  check_range, check_sizes_alone, check_waiting, check_apart, check_lost, check_own_time, check_busy_cores,
+                  check_copies, check_host_groups, check_chain, check_transfers, check_chance, check_uneven, check_slow):
         with tempfile.TemporaryDirectory() as folder:
             check(tap, program, Path(folder))
     return tap.done()

@@ -40,6 +40,12 @@ static bool is_pad(const struct ap_habit_rows *rows, size_t at)
     return is_named(rows, at, "aten::pad") || is_named(rows, at, "aten::constant_pad_nd");
 }
 
+/* Row by row, or into all rows at once. */
+static bool is_taken_apart(const struct ap_habit_rows *rows, size_t at)
+{
+    return is_named(rows, at, "aten::select") || is_named(rows, at, "aten::unbind");
+}
+
 /* Not that: what was looked at is not looked at again. */
 static size_t is_none(struct padded *batch, size_t next)
 {
@@ -119,7 +125,7 @@ static size_t last_of_pass(struct ap_habit_rows *rows, size_t begin, size_t laye
     size_t last = layer;
     for (size_t next = layer + 1; next < rows->item_count && rows->items[next].step == rows->items[layer].step; next++) {
         if (rows->items[next].name == rows->items[begin].name &&
-            (!is_named(rows, begin, "aten::select") || ap_habit_is_same(rows, begin, next)))
+            (!is_taken_apart(rows, begin) || ap_habit_is_same(rows, begin, next)))
             break;
         if (ap_habit_is_call(rows, &rows->items[next]))
             last = !has_nodes || ap_item_sequence(rows, &rows->items[next]) ? next : last;
@@ -153,7 +159,7 @@ enum ap_status ap_habit_look_at_padding(struct ap_habit_rows *rows, size_t at, s
 {
     struct padded batch = { .samples = 0 };
     size_t end = is_pad(rows, at)                           ? read_pads(rows, at, &batch)
-                 : is_named(rows, at, "aten::select")       ? read_copies(rows, at, &batch)
+                 : is_taken_apart(rows, at)                 ? read_copies(rows, at, &batch)
                  : is_named(rows, at, "aten::pad_sequence") ? read_sequences(rows, at, &batch)
                                                             : at;
     if (end == at)

@@ -61,7 +61,8 @@ static bool find_pair(const struct ap_run_files *files, struct pair *pair)
     return pair->files[1];
 }
 
-static enum ap_status analyze(const struct ap_run_file *file, const struct ap_request *request,
+/* @held_bytes: of the run's bound, in use by what was read before. */
+static enum ap_status analyze(const struct ap_run_file *file, const struct ap_request *request, uint64_t held_bytes,
                               struct ap_report **ret_report)
 {
     struct ap_error ignored;
@@ -74,6 +75,10 @@ static enum ap_status analyze(const struct ap_run_file *file, const struct ap_re
     one.with_ranks = one.with_tracks = one.with_folded = one.with_rows = one.with_pictures = one.has_rank = false;
     one.slice = NULL;
     one.helpers = NULL;
+    if (one.max_memory_bytes && one.max_memory_bytes < held_bytes + AP_MIN_MAX_MEMORY_BYTES)
+        return AP_ERROR_LIMIT;
+    if (one.max_memory_bytes)
+        one.max_memory_bytes -= held_bytes;
     return ap_report_new(&one, ret_report, NULL, &ignored);
 }
 
@@ -132,8 +137,10 @@ enum ap_status ap_shared_findings_add(struct ap_report *report, const struct ap_
         finding = finding->next;
     if (!findings || finding || !find_pair(&report->run_files, &pair))
         return AP_OK;
-    enum ap_status status = analyze(pair.files[0], request, &pair.reports[0]);
-    AP_AND_THEN(status, analyze(pair.files[1], request, &pair.reports[1]));
+    uint64_t held_bytes = ap_report_held_bytes(report);
+    enum ap_status status = analyze(pair.files[0], request, held_bytes, &pair.reports[0]);
+    if (status == AP_OK)
+        status = analyze(pair.files[1], request, held_bytes + ap_report_held_bytes(pair.reports[0]), &pair.reports[1]);
     if (status == AP_OK)
         put_first(&pair, &report->model, findings);
     for (int i = 0; i < 2; i++)

@@ -155,6 +155,24 @@ def check_runs(tap, program, folder):
     tap.same({event["pid"] for event in tracks}, {0, 1, 2, 3}, "--trace-out has all ranks on one axis")
 
 
+def check_shared(tap, program, folder):
+    """No rank lags: then what two ranks do alike is told, and nothing that one of them does not."""
+    def first_of(names):
+        for rank, name in enumerate(names):
+            with gzip.open(ROOT / "fixtures" / "scenarios" / name / "trace.json.gz", "rt", encoding="utf-8") as stream:
+                trace = json.load(stream)
+            trace["distributedInfo"] = {"backend": "gloo", "rank": rank, "world_size": 2}
+            (folder / f"rank{rank}.json").write_text(json.dumps(trace))
+        report = program.json(folder)
+        return [finding for finding in report["findings"] if finding["severity"] != "info"]
+    found = first_of(["pytorch-casts-anew"] * 2)
+    one = [row for row in program.json(folder, "--rank", "0")["findings"] if row["rule_id"] == found[0]["rule_id"]][0]
+    tap.same((found[0]["saves_us"], found[0]["affected"]), (one["saves_us"], one["affected"]), "what both do leads")
+    tap.ok(found[0]["observation"].startswith("on rank 0, and on rank 1 likewise: "), "and is told of both")
+    rest = first_of(["pytorch-casts-anew", "pytorch-casts-anew-healthy"])
+    tap.ok(found[0]["rule_id"] not in [row["rule_id"] for row in rest], "what one of them does not is not told")
+
+
 def merged(run, style):
     """The traces of a run in one file, as tools that merge write it. "numbers": processes and correlations get numbers of
     their own, each row its rank, names of processes come last, and nothing is left of the heads. "names": names of processes
@@ -539,10 +557,10 @@ def check_longer(tap, program, folder, longer, wanted):
 
 def main():
     tap, program = Tap(), Program(program_of(__doc__))
-    for check in (check_files, check_rest, check_pickles, check_ranks, check_one, check_recorded, check_runs, check_merged,
-                  check_xla_folder, check_hang_with_traces, check_dumps_by_many, check_step, check_one_way, check_range,
-                  check_sizes_alone, check_waiting, check_apart, check_lost, check_own_time, check_busy_cores, check_copies,
-                  check_host_groups, check_chain, check_transfers, check_chance, check_uneven, check_slow):
+    for check in (check_files, check_rest, check_pickles, check_ranks, check_one, check_recorded, check_runs, check_shared,
+                  check_merged, check_xla_folder, check_hang_with_traces, check_dumps_by_many, check_step, check_one_way,
+                  check_range, check_sizes_alone, check_waiting, check_apart, check_lost, check_own_time, check_busy_cores,
+                  check_copies, check_host_groups, check_chain, check_transfers, check_chance, check_uneven, check_slow):
         with tempfile.TemporaryDirectory() as folder:
             check(tap, program, Path(folder))
     return tap.done()

@@ -27,6 +27,7 @@
 #include "run_request.h"
 #include "text_file.h"
 #include "series.h"
+#include "shared_findings.h"
 #include "shell_options.h"
 #include "snapshot.h"
 #include "trace_ranks.h"
@@ -111,8 +112,7 @@ static enum ap_status read_trace(struct run *run, struct ap_error *reterr)
     run->bytes_read = status == AP_OK ? ap_json_offset(opened.json) : 0;
     run->compressed = ap_input_is_compressed(opened.input);
     ap_opened_input_close(&opened); /* before the analysis: its buffers count */
-    if (status != AP_OK)
-        return status;
+    AP_TRY(status);
     if (report->trace->has_window)
         report->window = (struct ap_copy_slice){ report->trace->window_start_ns, report->trace->window_end_ns };
     return check_strict(run->request, notes, reterr);
@@ -396,6 +396,7 @@ static enum ap_status fill_run(struct run *run, struct ap_error *reterr)
     /* Behind the analysis, which goes by names, and before all that makes sentences of them: those are ours. */
     AP_TRY(redact(report, &report->model.root, reterr));
     AP_TRY(judge_and_predict(run, reterr));
+    AP_TRY(ap_shared_findings_add(report, run->request, reterr));
     AP_TRY(draw(run, reterr));
     if (!run->request->with_rows)
         forget_trace(report);

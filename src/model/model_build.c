@@ -214,6 +214,26 @@ void ap_add_figure(struct ap_model *model, struct ap_value *parent, const char *
     }
 }
 
+/* Without its children. */
+static struct ap_value *add_one(struct ap_model *model, struct ap_value *parent, const struct ap_value *value)
+{
+    struct ap_value *copy = add(model, parent, copied(model, value->key), value->type);
+    copy->from_input = value->from_input;
+    if (value->type == AP_VALUE_OBJECT || value->type == AP_VALUE_LIST)
+        return copy;
+    copy->as = value->as;
+    if (value->type == AP_VALUE_TEXT || value->type == AP_VALUE_LITERAL)
+        copy->as.text = copied(model, value->as.text);
+    return copy;
+}
+
+void ap_add_copy(struct ap_model *model, struct ap_value *parent, const struct ap_value *value)
+{
+    struct ap_value *copy = add_one(model, parent, value);
+    for (const struct ap_value *child = ap_value_first(value); child && !model->failed; child = child->next)
+        ap_add_copy(model, copy, child);
+}
+
 #define DEFINE_ADD_KNOWN(kind, type)                                                                                      \
     void ap_add_known_##kind(struct ap_model *model, struct ap_value *parent, const char *key, bool is_known, type value) \
     {                                                                                                                     \

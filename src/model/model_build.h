@@ -66,6 +66,8 @@ void ap_add_number(struct ap_model *model, struct ap_value *parent, const char *
 void ap_add_number_per(struct ap_model *model, struct ap_value *parent, const char *key, double over, double under);
 /** A figure again, in its unit; null for NULL and for what is no figure. */
 void ap_add_figure(struct ap_model *model, struct ap_value *parent, const char *key, const struct ap_value *figure);
+/** The value again, with its key and all that is below it, from another tree. */
+void ap_add_copy(struct ap_model *model, struct ap_value *parent, const struct ap_value *value);
 /** Of more than 8 KiB the beginning, with "..." behind it. */
 void ap_add_text(struct ap_model *model, struct ap_value *parent, const char *key, struct ap_text text);
 void ap_add_string(struct ap_model *model, struct ap_value *parent, const char *key, const char *text);

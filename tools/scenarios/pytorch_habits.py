@@ -1381,6 +1381,19 @@ def stacked_anew(planted):
     return inference(rollout)
 
 
+def pictures_padded(planted):
+    """Pictures of 60 pixels or so are padded to 128 each; the twin pads to the largest of the batch."""
+    model = nn.Sequential(nn.Conv2d(3, 12, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(12, 24, 3, padding=1),
+                          nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(24, CLASSES))
+    pictures = [torch.randn(3, 56 + 5 * i % 24, 56 + 11 * i % 24) for i in range(8)]
+    labels = torch.randint(CLASSES, (8,))
+    high, wide = (128 if planted else max(picture.shape[side] for picture in pictures) for side in (1, 2))
+
+    def batch():
+        return torch.stack([functional.pad(one, (0, wide - one.shape[2], 0, high - one.shape[1])) for one in pictures])
+    return training(model, lambda: functional.cross_entropy(model(batch()), labels))
+
+
 def long_filter(planted):
     """Signals are convolved with an echo of 2049 taps; the twin multiplies their spectra."""
     model = nn.Sequential(nn.Conv1d(1, 16, 9, stride=4, padding=4), nn.ReLU(), nn.Conv1d(16, 16, 9, padding=4), nn.ReLU(),

@@ -543,6 +543,7 @@ JOBS = {
                                   profiler=SHAPES),
     "rows-through-layers": Job(habits.rows_through_layers, ["repeated-copies"], steps=4, windows=5, profiler=SHAPES),
     "graph-made-dense": Job(habits.graph_made_dense, ["diagonal-products"], steps=4, windows=5, profiler=SHAPES),
+    "pictures-padded": Job(habits.pictures_padded, ["padded-samples"], profiler=SHAPES),
     "stacked-anew": Job(habits.stacked_anew, ["growing-concatenation"], steps=3, windows=5),
     "long-filter": Job(habits.long_filter, ["image-filter-as-matrix"], steps=4, windows=5, profiler=SHAPES),
     "decoded-under-autocast": Job(habits.decoded_under_autocast, ["weights-cast-again"], steps=8, windows=5,

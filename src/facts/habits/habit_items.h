@@ -219,6 +219,9 @@ void ap_habit_find_objects(struct ap_habit_rows *rows);
 AP_MUST_CHECK enum ap_status ap_habit_find_choices(struct ap_habit_rows *rows, struct ap_error *reterr);
 /** Elements that are computed and not used, and resizing, where the item takes or resizes something. */
 AP_MUST_CHECK enum ap_status ap_habit_look_at_images(struct ap_habit_rows *rows, size_t at, struct ap_error *reterr);
+/** A batch that is mostly padding, where the item may be the first that makes it; *behind: what is before needs no look. */
+AP_MUST_CHECK enum ap_status ap_habit_look_at_padding(struct ap_habit_rows *rows, size_t at, size_t *behind,
+                                                      struct ap_error *reterr);
 /** Of what a DataLoader calls: images that are worked on before they are made smaller. */
 AP_MUST_CHECK enum ap_status ap_habit_find_waste_of_loading(struct ap_habit_rows *rows, struct ap_error *reterr);
 /** A mixture of experts of which each runs on all tokens, as loops. */

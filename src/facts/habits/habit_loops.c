@@ -438,32 +438,42 @@ enum ap_status ap_habit_find_loops(struct ap_habit_rows *rows, struct ap_error *
     return find_varied_loops(rows, first_loop, reterr);
 }
 
+/* A whole forward pass, with other loops in it: their nodes are its own, too. */
+static bool is_pass(const struct ap_habit_loop *loop)
+{
+    return loop->id == AP_HABIT_padded_sample;
+}
+
 static int by_sequence(const void *left, const void *right)
 {
     const struct ap_habit_loop *a = left, *b = right;
+    AP_BY_SMALLER(!is_pass(a), !is_pass(b));
     AP_BY_SMALLER(a->first, b->first);
     AP_BY_SMALLER(a->row, b->row);
     AP_BY_SMALLER(a->end_ns, b->end_ns);
     return 0;
 }
 
-/* The loop that made the node: the last one that begins at or before its number. */
-static struct ap_habit_loop *maker_of(struct ap_habit_rows *rows, ap_link_key sequence)
+/* The loop that made the node: of so many the last one that begins at or before its number. */
+static struct ap_habit_loop *maker_of(struct ap_habit_loop *loops, size_t count, ap_link_key sequence)
 {
     size_t behind = 0;
-    AP_BISECT(behind, rows->loop_count, at, rows->loops[at].first <= sequence);
-    struct ap_habit_loop *loop = behind ? &rows->loops[behind - 1] : NULL;
+    AP_BISECT(behind, count, at, loops[at].first <= sequence);
+    struct ap_habit_loop *loop = behind ? &loops[behind - 1] : NULL;
     return loop && loop->first && sequence <= loop->last ? loop : NULL;
 }
 
+/* @loop may be NULL. */
 static void add_time(struct ap_habit_rows *rows, struct ap_habit_loop *loop, int64_t start_ns, int64_t end_ns)
 {
+    if (!loop)
+        return;
     loop->total_ns = ap_add_sat(loop->total_ns, end_ns - start_ns, &rows->habits->overflowed);
     ap_habit_add_time(rows->habits, loop->id, start_ns, end_ns);
 }
 
-/* With each node, the way to it from the one before. */
-static void add_nodes(struct ap_habit_rows *rows, size_t track)
+/* With each node, the way to it from the one before. @passes: so many of the loops, the first ones, are whole passes. */
+static void add_nodes(struct ap_habit_rows *rows, size_t passes, size_t track)
 {
     const struct ap_row_order *order = &rows->facts->order;
     int64_t last_end_ns = 0;
@@ -478,13 +488,13 @@ static void add_nodes(struct ap_habit_rows *rows, size_t track)
             continue;
         }
         const struct ap_op_detail *op = ap_row_op(rows->trace, row);
-        struct ap_habit_loop *loop = op && op->sequence ? maker_of(rows, op->sequence) : NULL;
-        if (loop && is_behind_node && gap_ns > 0 && gap_ns <= AP_HABIT_GAP_NS)
-            add_time(rows, loop, last_end_ns, start_ns);
+        int64_t from_ns = is_behind_node && gap_ns > 0 && gap_ns <= AP_HABIT_GAP_NS ? last_end_ns : start_ns;
         is_behind_node = true;
         last_end_ns = ap_row_end_ns(rows->trace, row);
-        if (loop)
-            add_time(rows, loop, start_ns, last_end_ns);
+        if (!op || !op->sequence)
+            continue;
+        add_time(rows, maker_of(rows->loops, passes, op->sequence), from_ns, last_end_ns);
+        add_time(rows, maker_of(rows->loops + passes, rows->loop_count - passes, op->sequence), from_ns, last_end_ns);
     }
 }
 
@@ -520,8 +530,10 @@ void ap_habit_add_loops(struct ap_habit_rows *rows)
     const struct ap_events *events = &rows->trace->events;
     drop_slow_loops(rows);
     ap_sort(rows->loops, rows->loop_count, sizeof(rows->loops[0]), by_sequence);
+    size_t passes = 0;
+    AP_BISECT(passes, rows->loop_count, at, is_pass(&rows->loops[at]));
     for (size_t track = 0; rows->loop_count && track < rows->facts->order.track_count; track++)
-        add_nodes(rows, track);
+        add_nodes(rows, passes, track);
     for (size_t i = 0; i < rows->loop_count; i++) {
         const struct ap_habit_loop *loop = &rows->loops[i];
         ap_habit_add_time(rows->habits, loop->id, events->start_ns[loop->row], loop->end_ns);

@@ -412,11 +412,13 @@ enum ap_status ap_habit_find_waste(struct ap_habit_rows *rows, struct ap_error *
 {
     size_t looks = LOOKS_EACH * rows->item_count + MOST_OF_STEP;
     ap_habit_begin_search(rows);
-    for (size_t at = 0, behind = 0; at < rows->item_count; at++) {
+    for (size_t at = 0, behind = 0, padded = 0; at < rows->item_count; at++) {
         uint64_t words = ap_item_words(rows, &rows->items[at]);
         if (!ap_habit_is_call(rows, &rows->items[at]))
             continue;
         AP_TRY(ap_habit_look_at_images(rows, at, reterr));
+        if (at >= padded)
+            AP_TRY(ap_habit_look_at_padding(rows, at, &padded, reterr));
         if (AP_HAS(words, REPEAT))
             AP_TRY(look_at_repeat(rows, at, reterr));
         if (AP_HAS(words, DIAGONAL))

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT
+ * shared_findings.c - no rank lags: then the weightiest is what all of them do alike. Two ranks stand for all. */
+#include "shared_findings.h"
+
+#include <stdio.h>
+
+#include "poison.h"
+
+/* A reader wants the weightiest; the report on one rank has them all. */
+#define SHARED_MAX 3
+#define OBSERVATION_BYTES 4096
+
+static struct ap_value *findings_of(struct ap_report *report)
+{
+    struct ap_value *value = report->model.root.as.children.first;
+    while (value && !ap_text_is(value->key, "findings"))
+        value = value->next;
+    return value;
+}
+
+static bool is_remark(const struct ap_value *finding)
+{
+    return ap_text_is(ap_text_member(finding, "severity"), "info");
+}
+
+/* How long collectives last, and who holds the cores, is no rank's own doing: the first is judged between the ranks. */
+static bool is_own(const struct ap_value *finding)
+{
+    static const char *const others[] = { "communication.", "cpu.signals.gloo.", "verdict.host.off_core" };
+    struct ap_text figure = ap_text_member(ap_value_first(ap_value_member(finding, "evidence")), "metric");
+    for (size_t i = 0; i < AP_COUNT_OF(others); i++)
+        if (ap_text_starts_with(figure, others[i]))
+            return false;
+    return !is_remark(finding) && ap_integer_member(finding, "saves_us", 0) > 0;
+}
+
+static const struct ap_value *same_of(const struct ap_value *findings, const struct ap_value *finding)
+{
+    struct ap_text id = ap_text_member(finding, "rule_id");
+    const struct ap_value *other = ap_value_first(findings);
+    while (other && !(ap_text_equal(ap_text_member(other, "rule_id"), id) && is_own(other)))
+        other = other->next;
+    return other;
+}
+
+/* ------------------------------------------------------------------------------------------------------- two ranks */
+
+struct pair {
+    const struct ap_run_file *files[2];
+    struct ap_report *reports[2];
+};
+
+/* The first trace, and the last one of another rank. */
+static bool find_pair(const struct ap_run_files *files, struct pair *pair)
+{
+    size_t at = ap_run_files_next(files, AP_FILE_trace, 0);
+    pair->files[0] = at < files->count ? &files->files[at] : NULL;
+    for (; at < files->count; at = ap_run_files_next(files, AP_FILE_trace, at + 1))
+        if (files->files[at].head.rank != pair->files[0]->head.rank)
+            pair->files[1] = &files->files[at];
+    return pair->files[1];
+}
+
+/* @held_bytes: of the run's bound, in use by what was read before. */
+static enum ap_status analyze(const struct ap_run_file *file, const struct ap_request *request, uint64_t held_bytes,
+                              struct ap_report **ret_report)
+{
+    struct ap_error ignored;
+    struct ap_request one = *request;
+    one.cpu_trace_path = file->path;
+    one.run_paths = NULL;
+    one.baseline_path = NULL;
+    one.run_path_count = one.more_baseline_count = one.more_run_count = 0;
+    one.fail_on_count = one.what_if_count = 0;
+    one.with_ranks = one.with_tracks = one.with_folded = one.with_rows = one.with_pictures = one.has_rank = false;
+    one.slice = NULL;
+    one.helpers = NULL;
+    if (one.max_memory_bytes && one.max_memory_bytes < held_bytes + AP_MIN_MAX_MEMORY_BYTES)
+        return AP_ERROR_LIMIT;
+    if (one.max_memory_bytes)
+        one.max_memory_bytes -= held_bytes;
+    return ap_report_new(&one, ret_report, NULL, &ignored);
+}
+
+/* ------------------------------------------------------------------------------------------------------------ copying */
+
+static void add_observation(struct ap_model *model, struct ap_value *to, struct ap_text told, const struct pair *pair)
+{
+    char text[OBSERVATION_BYTES];
+    (void)snprintf(text, sizeof(text), "on rank %lld, and on rank %lld likewise: %.*s", (long long)pair->files[0]->head.rank,
+                   (long long)pair->files[1]->head.rank, (int)(told.bytes < 3900 ? told.bytes : 3900), told.data);
+    ap_add_string(model, to, "observation", text);
+}
+
+static void add_shared(const struct pair *pair, struct ap_model *model, struct ap_value *to)
+{
+    const struct ap_value *findings[2];
+    size_t count = 0;
+    for (int i = 0; i < 2; i++)
+        findings[i] = ap_value_member(ap_report_root(pair->reports[i]), "findings");
+    for (const struct ap_value *finding = ap_value_first(findings[0]); finding; finding = finding->next) {
+        const struct ap_value *other = is_own(finding) ? same_of(findings[1], finding) : NULL;
+        if (!other || count++ >= SHARED_MAX)
+            continue;
+        bool less = ap_integer_member(other, "saves_us", 0) < ap_integer_member(finding, "saves_us", 0);
+        const struct ap_value *member = ap_value_first(less ? other : finding);
+        struct ap_value *copy = ap_add_object(model, to, NULL);
+        for (; member; member = member->next)
+            if (ap_text_is(member->key, "observation"))
+                add_observation(model, copy, member->as.text, pair);
+            else
+                ap_add_copy(model, copy, member);
+    }
+}
+
+/* Remarks stand behind what can be acted upon. */
+static void put_first(const struct pair *pair, struct ap_model *model, struct ap_value *findings)
+{
+    struct ap_value *first = findings->as.children.first, *last = findings->as.children.last;
+    findings->as.children.first = findings->as.children.last = NULL;
+    add_shared(pair, model, findings);
+    if (!first)
+        return;
+    if (findings->as.children.last)
+        findings->as.children.last->next = first;
+    else
+        findings->as.children.first = first;
+    findings->as.children.last = last;
+}
+
+enum ap_status ap_shared_findings_add(struct ap_report *report, const struct ap_request *request, struct ap_error *reterr)
+{
+    struct pair pair = { .files = { NULL } };
+    struct ap_value *findings = report->is_run ? findings_of(report) : NULL;
+    const struct ap_value *finding = ap_value_first(findings);
+    while (finding && is_remark(finding))
+        finding = finding->next;
+    if (!findings || finding || !find_pair(&report->run_files, &pair))
+        return AP_OK;
+    uint64_t held_bytes = ap_report_held_bytes(report);
+    enum ap_status status = analyze(pair.files[0], request, held_bytes, &pair.reports[0]);
+    if (status == AP_OK)
+        status = analyze(pair.files[1], request, held_bytes + ap_report_held_bytes(pair.reports[0]), &pair.reports[1]);
+    if (status == AP_OK)
+        put_first(&pair, &report->model, findings);
+    for (int i = 0; i < 2; i++)
+        ap_report_free(pair.reports[i]);
+    return ap_model_status(&report->model, reterr);
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT
+ * Batches that are mostly padding: traces typed by hand. */
+#include "typed_habits.h"
+
+#define ONE "[\"float\",\"Scalar\"]"
+#define TWO "[\"float\",\"float\"]"
+#define LOOK_UP "[\"float\",\"long int\"]"
+
+/* Words of 30 or so, four rows of 96; @copy: how a row gets its own. */
+static void written_by_row(struct run *run, const char *row_by, const char *copy, const char *longest, const char *looked_up)
+{
+    begin(run);
+    for (int i = 0; i < 4; i++) {
+        if (i == 0 || row_by[6] == 's')
+            op_with(run, row_by, 30 * i, 5, 0, "[[4,96],[],[]]", ONE);
+        op_with(run, "aten::slice", 30 * i + 10, 5, 0, "[[96],[],[]]", ONE);
+        op_with(run, copy, 30 * i + 20, 5, 0, i == 2 ? longest : "[[24],[24]]", TWO);
+    }
+    op_with(run, "aten::embedding", 200, 100, 10, looked_up, LOOK_UP);
+    op_with(run, "aten::linear", 300, 100, 11, "[[4,96,8],[8,8],[8]]", TWO);
+    row(run, "1", "Optimizer.zero_grad#SGD.zero_grad", ANNOTATION, 410, 5);
+    op(run, "aten::ones_like", 420, 5, 0);
+    node(run, 500, 100, 11);
+    node(run, 600, 100, 10);
+    analyze(run);
+}
+
+static void rows_that_are_written_one_by_one_are_told(void)
+{
+    struct run run;
+    written_by_row(&run, "aten::select", "aten::copy_", "[[48],[48]]", "[[500,8],[4,96]]");
+    is_int(habit(&run, "padded_sample", "count"), 1, "of 96 places at most 48 are used");
+    is_int(habit(&run, "padded_sample", "total_us"), 200 + 200, "the layers, without what makes the batch, and their nodes");
+    is_int(habit(&run, "padded_sample", "saves_us"), 200, "half of it");
+    end(&run);
+    written_by_row(&run, "aten::unbind", "aten::copy_", "[[48],[48]]", "[[500,8],[4,96]]");
+    is_int(habit(&run, "padded_sample", "saves_us"), 200, "a loop over all rows is that, too");
+    end(&run);
+    written_by_row(&run, "aten::select", "aten::copy_", "[[80],[80]]", "[[500,8],[4,96]]");
+    is_int(habit(&run, "padded_sample", "count"), 0, "one sample is nearly as long");
+    end(&run);
+    written_by_row(&run, "aten::select", "aten::copy_", "[[48],[48]]", "[[500,8],[4,48]]");
+    is_int(habit(&run, "padded_sample", "count"), 0, "a buffer, of which layers read what is filled");
+    end(&run);
+    written_by_row(&run, "aten::select", "aten::add_", "[[48],[48]]", "[[500,8],[4,96]]");
+    is_int(habit(&run, "padded_sample", "count"), 0, "windows that are added up");
+    end(&run);
+}
+
+/* Four pictures; @joined: what puts them together. */
+static void padded_pictures(struct run *run, int count, const char *joined, const char *layer)
+{
+    begin(run);
+    for (int i = 0; i < count; i++)
+        op_with(run, "aten::pad", 20 * i, 10, 0, i ? "[[3,60,50],[],[]]" : "[[3,50,60],[],[]]", ONE);
+    op(run, joined, 100, 10, 0);
+    op_with(run, "aten::conv2d", 200, 100, 10, layer, TWO);
+    node(run, 400, 200, 10);
+    analyze(run);
+}
+
+static void pictures_that_are_padded_to_a_constant_are_told(void)
+{
+    struct run run;
+    padded_pictures(&run, 4, "aten::stack", "[[4,3,120,120],[8,3,3,3]]");
+    is_int(habit(&run, "padded_sample", "saves_us"), 300 * 3 / 4, "of each side half is needed");
+    end(&run);
+    padded_pictures(&run, 4, "aten::stack", "[[4,3,64,64],[8,3,3,3]]");
+    is_int(habit(&run, "padded_sample", "count"), 0, "rounded up");
+    end(&run);
+    padded_pictures(&run, 4, "aten::stack", "[[5,3,120,120],[8,3,3,3]]");
+    is_int(habit(&run, "padded_sample", "count"), 0, "one needs no padding");
+    end(&run);
+    padded_pictures(&run, 4, "aten::cat", "[[4,3,120,120],[8,3,3,3]]");
+    is_int(habit(&run, "padded_sample", "count"), 0, "branches of a model, put side by side");
+    end(&run);
+    padded_pictures(&run, 1, "aten::stack", "[[1,3,120,120],[8,3,3,3]]");
+    is_int(habit(&run, "padded_sample", "count"), 0, "one image");
+    end(&run);
+}
+
+static void sequences(struct run *run, const char *lengths)
+{
+    begin(run);
+    op_with(run, "aten::pad_sequence", 0, 10, 0, lengths, "[\"TensorList\",\"Scalar\",\"Scalar\"]");
+    op_with(run, "aten::embedding", 100, 100, 10, "[[500,8],[4,100]]", LOOK_UP);
+    op_with(run, "aten::gru", 200, 100, 11, "[[4,100,8],[1,4,8]]", TWO);
+    analyze(run);
+}
+
+static void sequences_of_unlike_lengths_are_told(void)
+{
+    struct run run;
+    sequences(&run, "[[[100],[20],[30],[10]],[],[]]");
+    is_int(habit(&run, "padded_sample", "saves_us"), 120, "40 % of the batch is filled");
+    end(&run);
+    sequences(&run, "[[[100],[50],[90],[10]],[],[]]");
+    is_int(habit(&run, "padded_sample", "count"), 0, "in any order");
+    end(&run);
+}
+
+int main(void)
+{
+    rows_that_are_written_one_by_one_are_told();
+    pictures_that_are_padded_to_a_constant_are_told();
+    sequences_of_unlike_lengths_are_told();
+    return done();
+}

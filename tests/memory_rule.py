@@ -36,7 +36,7 @@ KNOWN = {
     "a_thread_per_event": 161,
     "a_stream_per_event": 212,
     "a_device_per_event": 212,
-    "modules_one_in_the_other": 233,
+    "modules_one_in_the_other": 121,
     "signatures": 277,
     "backward": 86,
     "instants": 81,

@@ -132,6 +132,9 @@ ODD_TRACES = [
     ("a kernel on each of 300 devices", {"traceEvents": [
         {**op(100 * i, 90), "cat": "kernel", "name": "gemm", "pid": i, "args": {"device": i, "stream": 7}}
         for i in range(300)]}, {"many-devices": 44}, None),
+    ("modules 1,002 deep in each other", {"traceEvents": [
+        {**op(i, 3000 - 2 * i), "cat": "python_function", "name": f"nn.Module: Block{i}_0"} for i in range(1002)]},
+     {"deep-modules": 2}, None),
     ("crossing pairs", {"traceEvents": [pair("B", "a", 1), pair("B", "b", 2), pair("E", "a", 3), pair("E", "b", 4)]},
      {"crossing-pairs": 2}, None),
     ("nested pairs", {"traceEvents": [pair("B", "a", 1), pair("B", "b", 2), pair("E", "b", 3), pair("E", "a", 4)]}, {},

@@ -340,6 +340,12 @@ def check_identities(tap, runs):
                f"{what} as a thread's number", f"{str(tid)[:100]} {len(done.stdout)}")
 
 
+def check_endless(tap, runs):
+    """A file that has no end but waits for others to write more; who may not open it is told that."""
+    done = runs.run("/proc/kmsg")
+    tap.ok(done.returncode == 3 and b"/proc/kmsg: " in done.stderr, "a file that never ends is not waited for", done)
+
+
 def check_signals(tap, runs):
     many = [op(1000 * i, 900, args={"Input Dims": [[i]]}) for i in range(60000)]
     name = runs.write("many.json", {"traceEvents": many})
@@ -459,7 +465,7 @@ def check_default_memory(tap, runs):
 
 
 CHECKS = [check_sandbox, check_tables, check_messages, check_odd, check_repairs, check_places, check_other_places,
-          check_spared, check_folders, check_descriptors, check_identities, check_signals, check_small_things,
+          check_spared, check_folders, check_descriptors, check_identities, check_signals, check_endless, check_small_things,
           check_default_memory]
 
 

@@ -132,6 +132,9 @@ ODD_TRACES = [
     ("a kernel on each of 300 devices", {"traceEvents": [
         {**op(100 * i, 90), "cat": "kernel", "name": "gemm", "pid": i, "args": {"device": i, "stream": 7}}
         for i in range(300)]}, {"many-devices": 44}, None),
+    ("modules 1,002 deep in each other", {"traceEvents": [
+        {**op(i, 3000 - 2 * i), "cat": "python_function", "name": f"nn.Module: Block{i}_0"} for i in range(1002)]},
+     {"deep-modules": 2}, None),
     ("crossing pairs", {"traceEvents": [pair("B", "a", 1), pair("B", "b", 2), pair("E", "a", 3), pair("E", "b", 4)]},
      {"crossing-pairs": 2}, None),
     ("nested pairs", {"traceEvents": [pair("B", "a", 1), pair("B", "b", 2), pair("E", "b", 3), pair("E", "a", 4)]}, {},
@@ -337,6 +340,12 @@ def check_identities(tap, runs):
                f"{what} as a thread's number", f"{str(tid)[:100]} {len(done.stdout)}")
 
 
+def check_endless(tap, runs):
+    """A file that has no end but waits for others to write more; who may not open it is told that."""
+    done = runs.run("/proc/kmsg")
+    tap.ok(done.returncode == 3 and b"/proc/kmsg: " in done.stderr, "a file that never ends is not waited for", done)
+
+
 def check_signals(tap, runs):
     many = [op(1000 * i, 900, args={"Input Dims": [[i]]}) for i in range(60000)]
     name = runs.write("many.json", {"traceEvents": many})
@@ -456,7 +465,7 @@ def check_default_memory(tap, runs):
 
 
 CHECKS = [check_sandbox, check_tables, check_messages, check_odd, check_repairs, check_places, check_other_places,
-          check_spared, check_folders, check_descriptors, check_identities, check_signals, check_small_things,
+          check_spared, check_folders, check_descriptors, check_identities, check_signals, check_endless, check_small_things,
           check_default_memory]
 
 

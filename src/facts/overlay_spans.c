@@ -15,7 +15,7 @@ static void learn_trace(struct ap_overlay *overlay, const struct ap_trace *trace
 {
     int64_t pid = (int64_t)overlay->pid;
     for (size_t i = 0; i < trace->track_count; i++) {
-        struct ap_text text = ap_strpool_text(&trace->strings, trace->tracks[i].pid);
+        struct ap_text text = ap_trace_id_text(trace, trace->tracks[i].pid);
         int64_t taken;
         if (ap_decimal_to_integer(text.data, text.bytes, &taken) && taken >= pid && taken < LAST_PID)
             pid = taken + 1;

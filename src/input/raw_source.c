@@ -189,6 +189,8 @@ static enum ap_status read_fd(struct ap_raw_source *raw, uint8_t *to, size_t cap
             *ret_bytes = (size_t)got;
             return AP_OK;
         }
+        if (errno == EAGAIN && raw->owns_fd) /* /proc/kmsg */
+            return ap_fail(reterr, AP_ERROR_INPUT, "the file waits for others to write more, expected one that ends");
         if (errno == EAGAIN || errno == EWOULDBLOCK) /* somebody made standard input non-blocking */
             wait = true;
         else if (errno != EINTR)

@@ -19,10 +19,11 @@ static bool is_plain(struct ap_text literal)
 static void add_id(const struct ap_trace *trace, struct ap_str id, bool is_text, const char *key, struct ap_model *model,
                    struct ap_value *to)
 {
-    if (!id.id || is_text || !is_plain(ap_trace_text(trace, id.id)))
-        ap_add_name(trace, model, to, key, id.id);
+    struct ap_text text = ap_trace_id_text(trace, id);
+    if (!id.id || is_text || !is_plain(text))
+        ap_add_known_text(model, to, key, id.id, text);
     else
-        ap_add_literal(model, to, key, ap_trace_text(trace, id.id));
+        ap_add_literal(model, to, key, text);
 }
 
 void ap_add_track(const struct ap_trace *trace, uint32_t track, struct ap_model *model, struct ap_value *to)

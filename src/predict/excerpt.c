@@ -65,7 +65,7 @@ static enum ap_status take_rows(struct ap_excerpt *excerpt, const struct ap_fact
         size_t first = row_from(whole, track, excerpt->start_ns), end = row_from(whole, track, excerpt->end_ns);
         memcpy(order->rows + order->count, whole->order.rows + first, (end - first) * sizeof(order->rows[0]));
         order->count += end - first;
-        order->track_start[track + 1] = order->count;
+        order->track_start[track + 1] = (uint32_t)order->count;
     }
     return AP_OK;
 }

@@ -312,8 +312,8 @@ uint32_t ap_row_at_place(const struct ap_trace *trace, const struct ap_value *pl
     for (uint32_t row = 0; row < trace->events.count; row++) {
         const struct ap_track *track = &trace->tracks[trace->events.track[row]];
         if (trace->events.start_ns[row] != start->as.integer || trace->events.dur_ns[row] != dur->as.integer ||
-            !ap_text_equal(ap_trace_text(trace, track->pid.id), pid) ||
-            !ap_text_equal(ap_trace_text(trace, track->tid.id), tid))
+            !ap_text_equal(ap_trace_id_text(trace, track->pid), pid) ||
+            !ap_text_equal(ap_trace_id_text(trace, track->tid), tid))
             continue;
         if (ap_text_equal(ap_row_name(trace, row), name))
             return row;

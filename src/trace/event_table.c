@@ -15,6 +15,7 @@ enum ap_status ap_trace_new(struct ap_gate *gate, struct ap_trace **ret_trace, s
     *trace = (struct ap_trace){ .gate = gate, .rank = -1, .world_size = -1, .complete = true };
     ap_strpool_init(&trace->strings, gate);
     ap_strpool_init(&trace->category_names, gate);
+    ap_strpool_init(&trace->track_ids, gate);
     ap_strpool_init(&trace->track_names, gate);
     ap_strpool_init(&trace->signatures, gate);
     ap_strpool_init(&trace->odd_keys, gate);
@@ -42,6 +43,7 @@ void ap_trace_free(struct ap_trace *trace)
     release_rows(trace);
     ap_strpool_release(&trace->strings);
     ap_strpool_release(&trace->category_names);
+    ap_strpool_release(&trace->track_ids);
     ap_strpool_release(&trace->track_names);
     ap_trace_release_details(trace);
     AP_FREE(gate, trace->tracks, trace->track_capacity);
@@ -56,6 +58,7 @@ void ap_trace_free(struct ap_trace *trace)
 void ap_trace_freeze(struct ap_trace *trace)
 {
     ap_strpool_release(&trace->track_names);
+    ap_strpool_freeze(&trace->track_ids);
     ap_strpool_freeze(&trace->strings);
     ap_strpool_freeze(&trace->category_names);
     ap_strpool_freeze(&trace->signatures);
@@ -141,9 +144,9 @@ static enum ap_status add_track(struct ap_trace *trace, struct ap_text pid, bool
     AP_TRY(AP_RESERVE(trace->gate, trace->tracks, trace->track_capacity, trace->track_count + 1, reterr));
     struct ap_track track = { .pid_is_text = pid_is_text, .tid_is_text = tid_is_text, .device = -1 };
     if (pid.data)
-        AP_TRY(ap_strpool_intern(&trace->strings, pid.data, pid.bytes, &track.pid, reterr));
+        AP_TRY(ap_strpool_intern(&trace->track_ids, pid.data, pid.bytes, &track.pid, reterr));
     if (tid.data)
-        AP_TRY(ap_strpool_intern(&trace->strings, tid.data, tid.bytes, &track.tid, reterr));
+        AP_TRY(ap_strpool_intern(&trace->track_ids, tid.data, tid.bytes, &track.tid, reterr));
     trace->tracks[trace->track_count++] = track;
     return AP_OK;
 }
@@ -178,7 +181,7 @@ static enum ap_status other_device(struct ap_trace *trace, int64_t device, uint3
 {
     char tid_and_device[64];
     struct ap_track first = trace->tracks[*track];
-    struct ap_text pid = ap_strpool_text(&trace->strings, first.pid);
+    struct ap_text pid = ap_trace_id_text(trace, first.pid);
     int bytes = snprintf(tid_and_device, sizeof(tid_and_device), "\x1f%" PRIu32 "\x1f%" PRId64, *track, device);
     AP_TRY(ap_trace_track(trace, pid, first.pid_is_text, (struct ap_text){ tid_and_device, (size_t)bytes }, false, track,
                           reterr));

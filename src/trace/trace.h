@@ -106,7 +106,7 @@ static inline enum ap_event_kind ap_row_kind(uint8_t tag)
 
 /** A (pid, tid) pair; both may be any JSON scalar. */
 struct ap_track {
-    struct ap_str pid, tid; /* as written, in trace->strings; absent = the member is missing */
+    struct ap_str pid, tid; /* as written, in trace->track_ids; absent = the member is missing */
     struct ap_str label;    /* thread_name */
     bool has_sort_index;
     bool pid_is_text, tid_is_text; /* written in quotation marks where first met */
@@ -151,6 +151,7 @@ struct ap_trace {
     struct ap_events events;
     struct ap_track *tracks;
     size_t track_count, track_capacity;
+    struct ap_strpool track_ids;   /* apart from names: of millions of threads no name's figures are kept */
     struct ap_strpool track_names; /* id - 1 = index into tracks; until ap_trace_freeze() */
     char *ids;                     /* scratch of ap_trace_track */
     size_t ids_capacity;
@@ -207,6 +208,12 @@ struct ap_trace {
 static inline struct ap_text ap_trace_text(const struct ap_trace *trace, uint32_t id)
 {
     return ap_strpool_text(&trace->strings, (struct ap_str){ id });
+}
+
+/** Text of a process or thread id. */
+static inline struct ap_text ap_trace_id_text(const struct ap_trace *trace, struct ap_str id)
+{
+    return ap_strpool_text(&trace->track_ids, id);
 }
 
 /** Entries of an array by id: ids are below it. */

@@ -128,8 +128,8 @@ static enum ap_status find_new_track(struct ap_trace_reading *reading, uint32_t 
     AP_TRY(id_text(reading, pid_span, &pid, reterr));
     if (pid.data && pid.data != pid_span->text) { /* one decoding buffer serves both: keep the first in the pool */
         struct ap_str kept;
-        AP_TRY(ap_strpool_intern(&reading->trace->strings, pid.data, pid.bytes, &kept, reterr));
-        pid = ap_strpool_text(&reading->trace->strings, kept);
+        AP_TRY(ap_strpool_intern(&reading->trace->track_ids, pid.data, pid.bytes, &kept, reterr));
+        pid = ap_trace_id_text(reading->trace, kept);
     }
     AP_TRY(id_text(reading, tid_span, &tid, reterr));
     return ap_trace_track(reading->trace, pid, is_id_text(pid_span), tid, is_id_text(tid_span), ret_track, reterr);

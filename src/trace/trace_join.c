@@ -64,7 +64,7 @@ static enum ap_status learn_categories(struct ap_trace_join *join, struct ap_tra
 
 static struct ap_text id_text(const struct ap_trace *part, struct ap_str id)
 {
-    return id.id ? ap_strpool_text(&part->strings, id) : (struct ap_text){ NULL, 0 };
+    return id.id ? ap_trace_id_text(part, id) : (struct ap_text){ NULL, 0 };
 }
 
 static enum ap_status learn_tracks(struct ap_trace_join *join, struct ap_trace *whole, const struct ap_trace *part,

@@ -61,7 +61,7 @@ static int64_t rank_in_brackets(struct ap_text pid)
 enum ap_status ap_trace_note_rank(struct ap_trace *trace, struct ap_text pid, int64_t rank, struct ap_error *reterr)
 {
     struct ap_process_rank told = { .rank = rank };
-    AP_TRY(ap_strpool_intern(&trace->strings, pid.data, pid.bytes, &told.pid, reterr));
+    AP_TRY(ap_strpool_intern(&trace->track_ids, pid.data, pid.bytes, &told.pid, reterr));
     size_t count = trace->process_rank_count;
     if (count && trace->process_ranks[count - 1].pid.id == told.pid.id && trace->process_ranks[count - 1].rank == rank)
         return AP_OK;
@@ -71,13 +71,14 @@ enum ap_status ap_trace_note_rank(struct ap_trace *trace, struct ap_text pid, in
 
 /* -------------------------------------------------------------------------------------------- which rank is whose */
 
-/* By string id. */
+/* By the number of the id. */
 static enum ap_status ranks_of_processes(const struct ap_trace *trace, struct ap_gate *gate, int64_t **ret_ranks,
                                          struct ap_error *reterr)
 {
     int64_t *ranks;
-    AP_TRY(AP_ALLOC(gate, ranks, ap_trace_id_count(trace), reterr));
-    for (size_t i = 0; i < ap_trace_id_count(trace); i++)
+    size_t count = (size_t)ap_strpool_count(&trace->track_ids) + 1;
+    AP_TRY(AP_ALLOC(gate, ranks, count, reterr));
+    for (size_t i = 0; i < count; i++)
         ranks[i] = UNKNOWN;
     for (size_t i = 0; i < trace->process_rank_count; i++) {
         const struct ap_process_rank *told = &trace->process_ranks[i];
@@ -100,14 +101,14 @@ static enum ap_status ranks_of_tracks(struct ap_trace_ranks *ranks, int64_t *of_
     for (size_t row = 0; row < trace->events.count; row++)
         of_track[trace->events.track[row]] = UNKNOWN;
     for (size_t i = 0; i < trace->track_count; i++) {
-        struct ap_text pid = ap_strpool_text(&trace->strings, trace->tracks[i].pid);
+        struct ap_text pid = ap_trace_id_text(trace, trace->tracks[i].pid);
         if (of_track[i] == AMBIGUOUS)
             continue;
         of_track[i] = of_process[trace->tracks[i].pid.id];
         if (of_track[i] == UNKNOWN && trace->tracks[i].pid_is_text)
             of_track[i] = ap_rank_in_name(pid) >= 0 ? ap_rank_in_name(pid) : rank_in_brackets(pid);
     }
-    AP_FREE(ranks->gate, of_process, ap_trace_id_count(trace));
+    AP_FREE(ranks->gate, of_process, (size_t)ap_strpool_count(&trace->track_ids) + 1);
     return AP_OK;
 }
 
@@ -167,10 +168,12 @@ static enum ap_status take_apart(struct ap_trace_ranks *ranks, struct ap_error *
 {
     const struct ap_trace *trace = ranks->trace;
     ranks->string_count = ap_trace_id_count(trace);
+    ranks->track_id_count = (size_t)ap_strpool_count(&trace->track_ids) + 1;
     ranks->signature_count = (size_t)ap_strpool_count(&trace->signatures) + 1;
     AP_TRY(fill_buckets(ranks, &ranks->rows, trace->events.count, track_of_row, reterr));
     AP_TRY(fill_buckets(ranks, &ranks->memory_instants, trace->memory_instant_count, track_of_instant, reterr));
     AP_TRY(AP_ALLOC_CLEARED(ranks->gate, ranks->strings, ranks->string_count, reterr));
+    AP_TRY(AP_ALLOC_CLEARED(ranks->gate, ranks->track_ids, ranks->track_id_count, reterr));
     AP_TRY(AP_ALLOC_CLEARED(ranks->gate, ranks->signatures, ranks->signature_count, reterr));
     return AP_ALLOC_CLEARED(ranks->gate, ranks->tracks, trace->track_count, reterr);
 }
@@ -209,6 +212,7 @@ void ap_trace_ranks_release(struct ap_trace_ranks *ranks)
     release_buckets(ranks, &ranks->rows);
     release_buckets(ranks, &ranks->memory_instants);
     AP_FREE(ranks->gate, ranks->strings, ranks->string_count);
+    AP_FREE(ranks->gate, ranks->track_ids, ranks->track_id_count);
     AP_FREE(ranks->gate, ranks->signatures, ranks->signature_count);
     AP_FREE(ranks->gate, ranks->tracks, ranks->trace->track_count);
     AP_FREE(ranks->gate, ranks->of_track, ranks->trace->track_count);
@@ -243,6 +247,11 @@ static enum ap_status carry_string(struct part *part, struct ap_str *str, struct
     return carry(part, part->ranks->strings, &part->from->strings, &part->to->strings, str->id, str, reterr);
 }
 
+static enum ap_status carry_track_id(struct part *part, struct ap_str *str, struct ap_error *reterr)
+{
+    return carry(part, part->ranks->track_ids, &part->from->track_ids, &part->to->track_ids, str->id, str, reterr);
+}
+
 static enum ap_status carry_signature(struct part *part, struct ap_str *str, struct ap_error *reterr)
 {
     return carry(part, part->ranks->signatures, &part->from->signatures, &part->to->signatures, str->id, str, reterr);
@@ -266,8 +275,8 @@ static enum ap_status carry_track(struct part *part, uint32_t *track, struct ap_
     struct ap_part_id *known = &part->ranks->tracks[*track];
     if (known->part != part->number) {
         struct ap_track copy = part->from->tracks[*track];
-        AP_TRY(carry_string(part, &copy.pid, reterr));
-        AP_TRY(carry_string(part, &copy.tid, reterr));
+        AP_TRY(carry_track_id(part, &copy.pid, reterr));
+        AP_TRY(carry_track_id(part, &copy.tid, reterr));
         AP_TRY(carry_string(part, &copy.label, reterr));
         *known = (struct ap_part_id){ part->number, (uint32_t)part->to->track_count };
         AP_TRY_ADD(part->to->gate, part->to->tracks, part->to->track_count, part->to->track_capacity, reterr, copy);

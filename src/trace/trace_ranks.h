@@ -23,8 +23,8 @@ struct ap_trace_ranks {
     struct ap_rank_buckets rows, memory_instants;
     struct ap_part_id {
         uint32_t part, id;
-    } * strings, *signatures, *tracks; /* from numbers of the whole to those of the part that is made */
-    size_t string_count, signature_count;
+    } * strings, *track_ids, *signatures, *tracks; /* from numbers of the whole to those of the part that is made */
+    size_t string_count, track_id_count, signature_count;
 };
 
 /** Finds the ranks. They take no memory where the trace is of one. Release @ranks after a failure too. */

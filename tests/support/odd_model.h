@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * odd_model.h - models that no run would make, from any bytes. First byte: even = the sample report, but for the parts of
- * the bits above, with the rest as its names (separated by line feeds), odd = a tree of known and unknown keys with values
- * of any type, one byte for each decision. */
+ * odd_model.h - models that no run would make, from any bytes. First byte: even = the part of the sample report that the
+ * bits above choose, with the rest as its names (separated by line feeds), odd = a tree of known and unknown keys with
+ * values of any type, one byte for each decision. */
 #ifndef AP_ODD_MODEL_H
 #define AP_ODD_MODEL_H
 
@@ -226,7 +226,8 @@ static void build_tree(struct ap_model *model, struct odd_input *in)
     }
 }
 
-static void fill_sample(struct ap_model *model, const char *data, size_t bytes, unsigned left_out)
+/* Each part alone is written a thousand times a second, all of them together a hundred times. */
+static void fill_sample(struct ap_model *model, const char *data, size_t bytes, unsigned choice)
 {
     struct ap_text names[64];
     size_t count = 0;
@@ -236,7 +237,7 @@ static void fill_sample(struct ap_model *model, const char *data, size_t bytes, 
         names[count] = (struct ap_text){ data + at, length };
         at += length + 1;
     }
-    sample_fill_parts(model, names, count, left_out);
+    sample_fill_parts(model, names, count, 1u << choice % SAMPLE_PART_COUNT);
 }
 
 /** @data outlives the model. */

@@ -330,26 +330,28 @@ static void sample_rest(struct sample *sample)
     }
 }
 
-/** @left_out: a bit for each part that it lacks. */
-static inline void sample_fill_parts(struct ap_model *model, const struct ap_text *names, size_t name_count,
-                                     unsigned left_out)
+#define SAMPLE_PART_COUNT 8
+
+/** @wanted: a bit for each part that it has. */
+static inline void sample_fill_parts(struct ap_model *model, const struct ap_text *names, size_t name_count, unsigned wanted)
 {
-    static void (*const parts[])(struct sample *) = { sample_memory,  sample_cpu,   sample_trace, sample_steps_and_gpu,
-                                                      sample_compute, sample_split, sample_rest,  sample_verdict };
+    static void (*const parts[SAMPLE_PART_COUNT])(struct sample *) = { sample_memory,        sample_cpu,     sample_trace,
+                                                                       sample_steps_and_gpu, sample_compute, sample_split,
+                                                                       sample_rest,          sample_verdict };
     struct sample sample = { .model = model, .names = names, .name_count = name_count };
     ap_add_string(model, &model->root, "schema_version", "1.0");
     struct ap_value *generator = ap_add_object(model, &model->root, "generator");
     ap_add_string(model, generator, "name", "analyze_profile");
     ap_add_string(model, generator, "version", "0.1.0");
     for (size_t i = 0; i < AP_COUNT_OF(parts); i++)
-        if (!(left_out >> i & 1))
+        if (wanted >> i & 1)
             parts[i](&sample);
 }
 
 /** Fill @model, which is fresh. The names are read in turn, over and over; none = a harmless one. */
 static inline void sample_fill(struct ap_model *model, const struct ap_text *names, size_t name_count)
 {
-    sample_fill_parts(model, names, name_count, 0);
+    sample_fill_parts(model, names, name_count, ~0u);
 }
 
 #endif

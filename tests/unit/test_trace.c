@@ -290,14 +290,13 @@ static void a_track_is_a_pair_of_ids(void)
     for (size_t i = 0; i < AP_COUNT_OF(want) && same; i++)
         same = run.trace->events.track[i] == want[i];
     ok(same, "ids are told apart by every digit and letter, however they are written");
-    const struct ap_strpool *strings = &run.trace->strings;
     const struct ap_track *tracks = run.trace->tracks;
-    is_text(ap_strpool_text(strings, tracks[0].tid), "18446744073709551615", "an id of 2^64-1 keeps every digit");
+    is_text(ap_trace_id_text(run.trace, tracks[0].tid), "18446744073709551615", "an id of 2^64-1 keeps every digit");
     ok(tracks[2].pid_is_text && tracks[2].tid_is_text && !tracks[0].pid_is_text, "text and numbers stay what they are");
     ok(!tracks[3].pid.id && !tracks[3].tid.id, "missing ids and null are no ids");
     ok(tracks[6].pid_is_text && tracks[6].tid_is_text, "what strict JSON does not know becomes text");
-    is_text(ap_strpool_text(strings, tracks[6].tid), "{\"a\":\"\xef\xbf\xbd\"}", "of valid UTF-8");
-    is_text(ap_strpool_text(strings, tracks[5].label), "thread \xc3\xa9", "the last name of a thread counts");
+    is_text(ap_trace_id_text(run.trace, tracks[6].tid), "{\"a\":\"\xef\xbf\xbd\"}", "of valid UTF-8");
+    is_text(ap_trace_text(run.trace, tracks[5].label.id), "thread \xc3\xa9", "the last name of a thread counts");
     (void)trace_run_release(&run);
 }
 

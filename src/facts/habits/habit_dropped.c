@@ -255,7 +255,7 @@ static enum ap_status find_steps(struct ap_habit_rows *rows, uint32_t **ret_step
                                  bool *ret_clears_first, struct ap_error *reterr)
 {
     const struct ap_row_order *order = &rows->facts->order;
-    const size_t *bounds = &order->track_start[rows->facts->main_track];
+    const uint32_t *bounds = &order->track_start[rows->facts->main_track];
     bool is_first = true;
     for (size_t at = bounds[0]; at < bounds[1] && (is_first || *ret_clears_first); at++) {
         uint32_t row = order->rows[at];

@@ -49,7 +49,7 @@ static size_t list_stream_keys(const struct ap_path_index *index, struct stream_
 {
     size_t count = 0;
     for (uint32_t track = 0; track < index->track_count; track++) {
-        struct ap_text tid = ap_strpool_text(&index->trace->strings, index->trace->tracks[track].tid);
+        struct ap_text tid = ap_trace_id_text(index->trace, index->trace->tracks[track].tid);
         int64_t stream;
         if (index->first_work[track] < index->first_work[track + 1] && ap_decimal_to_integer(tid.data, tid.bytes, &stream))
             keys[count++] = (struct stream_key){ index->trace->tracks[track].pid.id, stream, track };

@@ -47,15 +47,29 @@ static void free_totals(struct ap_gate *gate, struct ap_name_totals *totals, siz
     AP_FREE(gate, totals->self_excl_runtime_ns, count);
 }
 
+static bool new_thread_totals(struct ap_gate *gate, struct ap_thread_totals *totals, size_t count)
+{
+    return new_column(gate, (void **)&totals->rows, count, sizeof(totals->rows[0])) &&
+           new_column(gate, (void **)&totals->total_ns, count, sizeof(totals->total_ns[0]));
+}
+
+static void free_thread_totals(struct ap_gate *gate, struct ap_thread_totals *totals, size_t count)
+{
+    AP_FREE(gate, totals->rows, count);
+    AP_FREE(gate, totals->total_ns, count);
+}
+
 void ap_op_stats_forget_names(struct ap_op_stats *stats)
 {
     size_t count = (size_t)stats->name_count + 1;
     free_totals(stats->gate, &stats->cpu, count);
-    if (!stats->alike)
+    free_thread_totals(stats->gate, &stats->cpu_threads, stats->thread_count);
+    if (!stats->alike) {
         free_totals(stats->gate, &stats->operators, count);
+        free_thread_totals(stats->gate, &stats->operator_threads, stats->thread_count);
+    }
     stats->cpu = stats->operators = (struct ap_name_totals){ .count = NULL };
-    AP_FREE(stats->gate, stats->threads, stats->thread_count);
-    stats->threads = NULL;
+    stats->cpu_threads = stats->operator_threads = (struct ap_thread_totals){ .rows = NULL };
 }
 
 void ap_op_stats_forget_threads(struct ap_op_stats *stats)
@@ -81,31 +95,29 @@ static bool rows_are_alike(const struct ap_trace *trace)
     return true;
 }
 
-static void add_plain(struct ap_op_stats *stats, struct ap_name_totals *totals, const struct ap_trace *trace, size_t row)
+static void add_plain(struct ap_op_stats *stats, struct ap_name_totals *totals, struct ap_thread_totals *threads,
+                      const struct ap_trace *trace, size_t row)
 {
-    uint32_t name = trace->events.name[row];
+    uint32_t name = trace->events.name[row], track = trace->events.track[row];
+    int64_t dur_ns = trace->events.dur_ns[row];
     totals->count[name]++;
-    totals->total_ns[name] = ap_add_sat(totals->total_ns[name], trace->events.dur_ns[row], &stats->overflowed);
+    totals->total_ns[name] = ap_add_sat(totals->total_ns[name], dur_ns, &stats->overflowed);
+    threads->rows[track]++;
+    threads->total_ns[track] = ap_add_sat(threads->total_ns[track], dur_ns, &stats->overflowed);
 }
 
 static void add_plain_sums(struct ap_op_stats *stats, const struct ap_trace *trace)
 {
     for (size_t row = 0; row < trace->events.count; row++) {
         uint8_t tag = trace->events.tag[row];
-        struct ap_thread_stats *thread = &stats->threads[trace->events.track[row]];
-        int64_t dur_ns = trace->events.dur_ns[row];
         if (is_cpu_row(tag)) {
             stats->cpu_row_count++;
-            thread->cpu_rows++;
-            thread->cpu_total_ns = ap_add_sat(thread->cpu_total_ns, dur_ns, &stats->overflowed);
-            add_plain(stats, &stats->cpu, trace, row);
+            add_plain(stats, &stats->cpu, &stats->cpu_threads, trace, row);
         }
         if (is_operator_row(tag)) {
             stats->operator_row_count++;
-            thread->operator_rows++;
-            thread->operator_total_ns = ap_add_sat(thread->operator_total_ns, dur_ns, &stats->overflowed);
             if (!stats->alike)
-                add_plain(stats, &stats->operators, trace, row);
+                add_plain(stats, &stats->operators, &stats->operator_threads, trace, row);
         }
     }
 }
@@ -241,13 +253,15 @@ enum ap_status ap_op_stats_init(struct ap_op_stats *stats, const struct ap_trace
     size_t count = (size_t)stats->name_count + 1;
     if (!new_totals(gate, &stats->cpu, count) || (!stats->alike && !new_totals(gate, &stats->operators, count)))
         return ap_fail_memory(gate, reterr);
-    if (stats->alike)
-        stats->operators = stats->cpu;
     stats->thread_count = trace->track_count;
-    if (stats->thread_count &&
-        (!new_column(gate, (void **)&stats->threads, stats->thread_count, sizeof(stats->threads[0])) ||
-         !new_column(gate, (void **)&stats->busy_ns, stats->thread_count, sizeof(stats->busy_ns[0]))))
+    if (stats->thread_count && (!new_thread_totals(gate, &stats->cpu_threads, stats->thread_count) ||
+                                (!stats->alike && !new_thread_totals(gate, &stats->operator_threads, stats->thread_count)) ||
+                                !new_column(gate, (void **)&stats->busy_ns, stats->thread_count, sizeof(stats->busy_ns[0]))))
         return ap_fail_memory(gate, reterr);
+    if (stats->alike) {
+        stats->operators = stats->cpu;
+        stats->operator_threads = stats->cpu_threads;
+    }
     add_plain_sums(stats, trace);
     return AP_OK;
 }

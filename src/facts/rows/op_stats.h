@@ -15,11 +15,10 @@ struct ap_name_totals {
     int64_t *self_excl_runtime_ns; /* children: operator rows and runtime calls */
 };
 
-struct ap_thread_stats {
-    uint32_t cpu_rows; /* rows of a category with "cpu" */
-    uint32_t operator_rows;
-    int64_t cpu_total_ns; /* plain sum */
-    int64_t operator_total_ns;
+/** Columns by track. */
+struct ap_thread_totals {
+    uint32_t *rows;
+    int64_t *total_ns; /* plain sum */
 };
 
 struct ap_op_stats {
@@ -32,8 +31,8 @@ struct ap_op_stats {
     int64_t operator_self_ns;
     uint64_t short_count; /* operator rows with less than AP_SHORT_SELF_NS of self time */
     int64_t short_self_ns;
-    struct ap_thread_stats *threads; /* by track */
-    int64_t *busy_ns;                /* likewise: union of operator rows */
+    struct ap_thread_totals cpu_threads, operator_threads; /* shared as the columns by name are */
+    int64_t *busy_ns;                                      /* by track: union of operator rows */
     size_t thread_count;
     uint64_t straddle_count, mismatch_count;
     bool overflowed;

@@ -10,7 +10,7 @@ struct ap_row_order {
     struct ap_gate *gate;
     uint32_t *rows; /* row numbers, track by track; start ascending, then end descending, then file order */
     size_t count;
-    size_t *track_start; /* track i has rows[track_start[i] .. track_start[i+1]) */
+    uint32_t *track_start; /* track i has rows[track_start[i] .. track_start[i+1]) */
     size_t track_count;
 };
 

@@ -279,12 +279,19 @@ static enum ap_status find_class(struct sweep *sweep, uint32_t name, uint32_t *r
     return AP_OK;
 }
 
+/* What is deeper than any model is counted to what it is in: each level of it would be a path of its own. */
+#define MODULES_DEEP_MAX 1000
+
 static enum ap_status open_module(struct sweep *sweep, uint32_t row, struct ap_error *reterr)
 {
     struct ap_host_work *work = sweep->work;
     uint32_t name = sweep->trace->events.name[row], class_id, number, instance, before = work->instance_map.count;
     bool is_new;
     AP_TRY(ap_nest_advance(&sweep->modules, sweep->trace->events.start_ns[row], close_module, sweep, reterr));
+    if (sweep->modules.depth == MODULES_DEEP_MAX) {
+        work->deep_modules++;
+        return AP_OK;
+    }
     uint32_t parent = sweep->modules.depth ? ap_nest_top(&sweep->modules)->id : AP_PAIR_NONE;
     AP_TRY(find_class(sweep, name, &class_id, reterr));
     AP_TRY(NUMBER_OF(work, module, class_id, parent, &number, &is_new, reterr));

@@ -78,6 +78,7 @@ struct ap_host_work {
     int64_t in_ops_device_ns;      /* launched within operators */
     int64_t outside_ops_device_ns; /* launched, but not within operators */
     int64_t unlinked_device_ns;    /* no launch or operator in the trace */
+    uint64_t deep_modules;         /* rows of modules that lie too deep in others to be told apart */
     bool overflowed;
 };
 

@@ -7,27 +7,17 @@
 #include "poison.h"
 
 struct ranking {
-    const struct ap_trace *trace;
-    const struct ap_thread_stats *threads;
-    const int64_t *busy_ns;
+    const struct ap_thread_totals *threads;
+    const int64_t *total_ns; /* what the longer comes first by */
 };
 
-static bool total_before(const void *context, uint32_t a, uint32_t b)
+static bool thread_before(const void *context, uint32_t a, uint32_t b)
 {
     const struct ranking *ranking = context;
-    const struct ap_thread_stats *x = &ranking->threads[a], *y = &ranking->threads[b];
-    if (!x->cpu_rows != !y->cpu_rows)
-        return x->cpu_rows;
-    return x->cpu_total_ns != y->cpu_total_ns ? x->cpu_total_ns > y->cpu_total_ns : a < b;
-}
-
-static bool busy_before(const void *context, uint32_t a, uint32_t b)
-{
-    const struct ranking *ranking = context;
-    const struct ap_thread_stats *x = &ranking->threads[a], *y = &ranking->threads[b];
-    if (!x->operator_rows != !y->operator_rows)
-        return x->operator_rows;
-    return ranking->busy_ns[a] != ranking->busy_ns[b] ? ranking->busy_ns[a] > ranking->busy_ns[b] : a < b;
+    const uint32_t *rows = ranking->threads->rows;
+    if (!rows[a] != !rows[b])
+        return rows[a];
+    return ranking->total_ns[a] != ranking->total_ns[b] ? ranking->total_ns[a] > ranking->total_ns[b] : a < b;
 }
 
 static struct ap_value *add_thread(struct ap_part_context *context, uint32_t index, struct ap_model *model,
@@ -40,12 +30,12 @@ static struct ap_value *add_thread(struct ap_part_context *context, uint32_t ind
 
 static void add_details(struct ap_part_context *context, uint32_t index, struct ap_model *model, struct ap_value *row)
 {
-    const struct ap_thread_stats *thread = &context->facts->ops.threads[index];
+    const struct ap_thread_totals *threads = &context->facts->ops.operator_threads;
     ap_add_name(context->trace, model, row, "name", context->trace->tracks[index].label.id);
     ap_add_known_count(model, row, "sort_index", context->trace->tracks[index].has_sort_index,
                        context->trace->tracks[index].sort_index);
-    ap_add_count(model, row, "operator_events", (int64_t)thread->operator_rows);
-    ap_add_time(model, row, "total_dur_us", thread->operator_total_ns);
+    ap_add_count(model, row, "operator_events", (int64_t)threads->rows[index]);
+    ap_add_time(model, row, "total_dur_us", threads->total_ns[index]);
     ap_add_time(model, row, "busy_us", context->facts->ops.busy_ns[index]);
     ap_add_quotient(model, row, "window_share_ratio", (double)context->facts->ops.busy_ns[index],
                     context->facts->window_ns > 0 ? (double)context->facts->window_ns : 0);
@@ -54,19 +44,20 @@ static void add_details(struct ap_part_context *context, uint32_t index, struct 
 static enum ap_status add_threads(struct ap_part_context *context, bool by_total, struct ap_model *model,
                                   struct ap_value *parent, struct ap_error *reterr)
 {
-    struct ranking ranking = { context->trace, context->facts->ops.threads, context->facts->ops.busy_ns };
+    const struct ap_op_stats *ops = &context->facts->ops;
+    const struct ap_thread_totals *threads = by_total ? &ops->cpu_threads : &ops->operator_threads;
+    struct ranking ranking = { threads, by_total ? threads->total_ns : ops->busy_ns };
     struct ap_value *list = ap_add_list(model, parent, by_total ? "top_threads" : "threads");
     uint32_t *order;
     size_t count;
-    AP_TRY(ap_top_indices(context->gate, (uint32_t)context->facts->ops.thread_count, context->options->top_n,
-                          by_total ? total_before : busy_before, &ranking, &order, &count, reterr));
+    AP_TRY(ap_top_indices(context->gate, (uint32_t)ops->thread_count, context->options->top_n, thread_before, &ranking,
+                          &order, &count, reterr));
     for (size_t i = 0; i < count; i++) {
-        const struct ap_thread_stats *thread = &context->facts->ops.threads[order[i]];
-        if (!(by_total ? thread->cpu_rows : thread->operator_rows))
+        if (!threads->rows[order[i]])
             break;
         struct ap_value *row = add_thread(context, order[i], model, list);
         if (by_total)
-            ap_add_time(model, row, "total_dur_us", thread->cpu_total_ns);
+            ap_add_time(model, row, "total_dur_us", threads->total_ns[order[i]]);
         else
             add_details(context, order[i], model, row);
     }
@@ -146,7 +137,7 @@ static enum ap_status add_thread_summary(struct ap_part_context *context, struct
     struct host_union all;
     for (size_t i = 0; i < context->facts->ops.thread_count; i++) {
         int64_t busy_ns = context->facts->ops.busy_ns[i];
-        threads += context->facts->ops.threads[i].operator_rows != 0;
+        threads += context->facts->ops.operator_threads.rows[i] != 0;
         sum_ns = ap_add_sat(sum_ns, busy_ns, &context->overflowed);
         busiest_ns = busy_ns > busiest_ns ? busy_ns : busiest_ns;
     }

@@ -64,6 +64,7 @@ static enum ap_status find_work(struct ap_part_context *context, struct ap_habit
         status = ap_host_work_init(&work, &input, context->gate, reterr);
         AP_AND_THEN(status, report(context, habits, &work, &autograd, model, root, reterr));
         ap_note_overflow(context, work.overflowed);
+        ap_note_many(context->notes, AP_COUNTER_deep_modules, work.deep_modules);
         ap_host_work_release(&work);
     }
     ap_autograd_release(&autograd);

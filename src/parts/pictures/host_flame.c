@@ -193,7 +193,7 @@ static void put_name(const struct flame *flame, const struct node *node, struct 
     } else if (node->name == NAME_STEPS) {
         ap_add_string(model, names, NULL, "steps");
     } else if (node->name == NAME_TRACK && !track->label.id) {
-        struct ap_text id = ap_trace_text(trace, track->tid.id);
+        struct ap_text id = ap_trace_id_text(trace, track->tid);
         size_t bytes = strlen(text), more = id.bytes < ID_BYTES ? id.bytes : ID_BYTES;
         while (more && more < id.bytes && ((unsigned char)id.data[more] & 0xC0) == 0x80)
             more--; /* no half of a character */

@@ -332,10 +332,13 @@ static void what_is_passed_on_is_one_call(void)
         op(&run, "1", "aten::linalg_vector_norm", 20 * i + 1, 8, 0, 0);
         op(&run, "1", "aten::add_", 20 * i + 12, 4, 0, 0);
     }
+    row(&run, "1", "Optimizer.step#SGD.step", ANNOTATION, 60, 20);
+    op(&run, "1", "aten::add_", 62, 4, 0, 0);
+    op(&run, "1", "aten::mul_", 68, 4, 0, 0);
     analyze(&run);
     is_int(ap_value_integer(at(&run, "cpu.signals.norm.count"), -1), 3, "a norm that a backend passes on under its name");
     is_int(us(&run, "cpu.signals.norm.total_dur_us"), 30, "takes what the outer row takes");
-    is_int(ap_value_integer(at(&run, "cpu.signals.per_tensor_update.count"), -1), 3, "one row is one call");
+    is_int(ap_value_integer(at(&run, "cpu.signals.per_tensor_update.count"), -1), 2, "an optimizer updates in its step");
     end(&run);
 }
 

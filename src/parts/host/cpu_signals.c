@@ -181,6 +181,8 @@ static uint64_t signals_of(const struct ap_part_context *context, const uint64_t
         bits &= ~(UINT64_C(1) << SIGNAL_optimizer_step);
     if (bits >> SIGNAL_copy & 1 && is_part_of_operator(context, bits_of_name, row))
         bits &= ~(UINT64_C(1) << SIGNAL_copy);
+    if (bits >> SIGNAL_per_tensor_update & 1 && ap_phase_of_row(&context->facts->phases, row) != AP_PHASE_optimizer)
+        bits &= ~(UINT64_C(1) << SIGNAL_per_tensor_update);
     if (context->trace->events.dur_ns[row] < PLAN_NS)
         bits &= ~(UINT64_C(1) << SIGNAL_library_plan);
     return bits && is_passed_on(context, row) ? 0 : bits;

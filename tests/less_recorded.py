@@ -116,6 +116,19 @@ def check_unused(program, folder, tap):
                f"{', '.join(calls) or 'no calls'}: {want}", rules)
 
 
+def check_counters(program, folder, tap):
+    """Ranges of a profiler that counts belong to no call; a stream's wait, of whose work the rows are missing, does."""
+    path = Path(folder) / "trace.json"
+    call = {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": 0, "dur": 9,
+            "args": {"correlation": 1}}
+    arguments = {"cuda_profiler_range": {"smsp__inst_executed.sum": 7}, "cuda_sync": {"correlation": 1, "stream": 7}}
+    for what, args in arguments.items():
+        row = {"ph": "X", "cat": what, "name": "gemm", "pid": 0, "tid": 7, "ts": 2, "dur": 5, "args": args}
+        path.write_text(json.dumps({"schemaVersion": 1, "traceEvents": [call, row]}), encoding="utf-8")
+        said = Program(program).json(path)["verdict"]["sentence"]
+        tap.ok(("only counters" in said) == (what == "cuda_profiler_range"), f"{what} alone", said)
+
+
 def main():
     program, tap = program_of(__doc__), Tap()
     with tempfile.TemporaryDirectory() as folder:
@@ -130,6 +143,7 @@ def main():
                     first = first_of(program, less, folder)
                     tap.ok(first is None or first in allowed, f"{name}: without {what}", first)
         check_unused(program, folder, tap)
+        check_counters(program, folder, tap)
     return tap.done()
 
 

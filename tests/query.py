@@ -470,8 +470,8 @@ def cut_words(screen, known):
     """Words of a screen that end in the middle of one of the words that are known."""
     words = set(known.split())
     for word in screen.split():
-        part = word.removesuffix("...").removeprefix("...")
-        if not part or part in words or word in OWN_WORDS or word.isdigit():
+        part = word.removesuffix(";").removesuffix("...").removeprefix("...")  # "; and 2 more" follows
+        if not part or part in words or word in words or word in OWN_WORDS or word.isdigit():
             continue
         if part == word and breaks_behind_signs(part, known):
             continue

@@ -41,6 +41,16 @@ static bool is_change(const struct ap_comparing *comparing, const struct ap_valu
     }
 }
 
+/* Steps that vary hide it: that is not that nothing changed. */
+static bool is_hidden_by_noise(const struct ap_comparing *comparing, const struct ap_value *value, double before,
+                               double after)
+{
+    double size = before > after ? before - after : after - before, share = ap_relative_difference(before, after);
+    bool moves = value->type == AP_VALUE_RATIO ? size >= AP_RATIO_LEAST_POINTS
+                                               : value->type != AP_VALUE_BYTES && value->type != AP_VALUE_COUNT;
+    return moves && share >= AP_NOISE_LEAST_RATIO && share < comparing->noise_ratio;
+}
+
 /* A difference in the unit of the figure. */
 static struct ap_value difference(const struct ap_value *value, double delta)
 {
@@ -90,7 +100,9 @@ static void add_figure(struct ap_comparing *comparing, struct ap_value *list, co
     ap_add_figure(model, row, "after", &right);
     ap_add_figure(model, row, "delta", &delta);
     ap_add_quotient(model, row, "delta_ratio", to - from, from);
-    enum ap_change change = is_change(comparing, unit, from, to) ? ap_change_of(to - from, figure->better) : AP_CHANGE_none;
+    enum ap_change change = is_change(comparing, unit, from, to)            ? ap_change_of(to - from, figure->better)
+                            : is_hidden_by_noise(comparing, unit, from, to) ? AP_CHANGE_unclear
+                                                                            : AP_CHANGE_none;
     bool is_share = unit->type == AP_VALUE_RATIO;
     change = is_share ? ap_change_of_share(comparing, change) : change;
     bool repeats = unit->type == AP_VALUE_BYTES || unit->type == AP_VALUE_COUNT;

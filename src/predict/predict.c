@@ -234,6 +234,18 @@ static int64_t of_whole_ns(const struct ap_predictor *predictor, int64_t ns)
     return product > INT64_MAX / 4 ? INT64_MAX / 4 : product < -INT64_MAX / 4 ? -INT64_MAX / 4 : (int64_t)product;
 }
 
+/* What a window without steps gains. Where devices work all of the time, and the host goes on after that for no work, it is
+ * what they gain: that is what the verdict is about. */
+static int64_t window_gain_ns(const struct ap_predictor *predictor, const struct ap_replay_edit *edit,
+                              const struct ap_replay_times *changed, int64_t gain_ns)
+{
+    const struct ap_replay_times *unchanged = &predictor->unchanged;
+    const struct ap_split_part *judged = ap_split_judged(&predictor->facts->split);
+    int64_t device_ns = unchanged->device_ns - per_batch_ns(edit, changed->device_ns);
+    bool at_work = ap_split_idle_ns(judged) < judged->dur_ns / 10;
+    return at_work && device_ns > gain_ns && device_ns < unchanged->window_ns ? device_ns : gain_ns;
+}
+
 static enum ap_status compare(const struct ap_predictor *predictor, const struct ap_replay_edit *edit,
                               const struct ap_replay_times *changed, struct ap_prediction *to, struct ap_error *reterr)
 {
@@ -247,7 +259,8 @@ static enum ap_status compare(const struct ap_predictor *predictor, const struct
         return AP_OK;
     }
     to->before_ns = predictor->unchanged.window_ns;
-    to->after_ns = to->low_ns = to->high_ns = window_ns;
+    to->saves_ns = window_gain_ns(predictor, edit, changed, to->saves_ns);
+    to->after_ns = to->low_ns = to->high_ns = to->before_ns - to->saves_ns;
     to->steps_save_ns = to->saves_ns;
     return AP_OK;
 }

@@ -169,12 +169,12 @@ static enum ap_status hide_symptoms(struct ap_judge *judge)
     return AP_OK;
 }
 
-/* Bytes weigh no more than a limit of their severity, so that many weigh the same. Of these, what is held for a good reason
- * stands behind what is saved. */
+/* Bytes weigh no more than a limit of their severity, and time nothing where a replay gains none, so that many weigh the
+ * same. Of bytes, what is held for a good reason stands behind what is saved. */
 static double saved_share(const struct ap_fired *fired)
 {
     const char *path = fired->rule->rank_by_count ? ap_figure_text(fired->rule->rank_by[0]->path) : "";
-    return strstr(path, "saved_bytes") ? fired->share : 0;
+    return ap_rule_ranks_by_time(fired->rule) || strstr(path, "saved_bytes") ? fired->share : 0;
 }
 
 static int by_rank(const void *left, const void *right)

@@ -486,6 +486,15 @@ static enum ap_status fill_clause(const struct placeholder *placeholder, const s
     return ap_text_buffer_add(to, (struct ap_text){ mark + 1, words.bytes - before - 1 }, reterr);
 }
 
+/* Behind the device that the file does not name. */
+static const char *how_told(const struct ap_value *row)
+{
+    struct ap_text told_by = ap_value_text(ap_value_member(row, "told_by"));
+    return ap_text_is(told_by, "kernel names") ? " (told by the names of its kernels)"
+           : ap_text_is(told_by, "nothing")    ? ", the least device that fits, as the file names none"
+                                               : "";
+}
+
 static enum ap_status fill_one(const struct placeholder *placeholder, const struct ap_value *root, struct ap_text_buffer *to,
                                struct ap_error *reterr)
 {
@@ -495,9 +504,14 @@ static enum ap_status fill_one(const struct placeholder *placeholder, const stru
     if (placeholder->kind >= PLACEHOLDER_STEPS)
         return ap_text_buffer_add(to, ap_text_of(advice_for(root, placeholder->kind)), reterr);
     if (placeholder->kind == PLACEHOLDER_NAME) {
-        struct ap_text name = ap_value_text(ap_value_member(row_of(placeholder->name, root), placeholder->name->name));
+        const struct ap_value *row = row_of(placeholder->name, root);
+        struct ap_text name = ap_value_text(ap_value_member(row, placeholder->name->name));
+        if (name.bytes && placeholder->name->is_ours)
+            AP_TRY(ap_text_buffer_add(to, name, reterr));
+        else if (name.bytes)
+            AP_TRY(add_name(to, name, reterr));
         if (name.bytes)
-            return placeholder->name->is_ours ? ap_text_buffer_add(to, name, reterr) : add_name(to, name, reterr);
+            return ap_text_buffer_add(to, ap_text_of(how_told(row)), reterr);
         return ap_text_buffer_add(to, ap_text_of(placeholder->name->otherwise), reterr);
     }
     struct ap_value limit;

@@ -10,6 +10,7 @@
 
 #define SHARE_THAT_RAISES 0.30
 /* no severity without the share that it stands for, whatever the rule is */
+#define LEAST_OF_LOW 0.001
 #define LEAST_OF_MEDIUM 0.02
 #define LEAST_OF_HIGH 0.10
 #define LEAST_OF_CRITICAL 0.20
@@ -175,7 +176,7 @@ static void set_severity_by_share(const struct ap_judge *judge, struct ap_fired 
     bool sure = confidence_of_facts(judge, fired->rule, AP_CONFIDENCE_high) > AP_CONFIDENCE_low;
     if (fired->severity == AP_SEVERITY_info || fired->share < 0 || !ap_rule_ranks_by_time(fired->rule))
         return;
-    if (!fired->saving) {
+    if (!fired->saving || fired->share < LEAST_OF_LOW) {
         fired->severity = AP_SEVERITY_info; /* true, but beside the point in this run */
         return;
     }

@@ -207,6 +207,21 @@ static void put_host_operator(struct ap_model *model, const char *name, int64_t 
     ap_add_count(model, row, "count", count);
 }
 
+static void figures_hidden_by_noise_are_not_alike(void)
+{
+    struct ap_model before, after;
+    vary.cv_ratio = 0.3;
+    build_report(&before, 10 * MS, 5 * MS, 1);
+    build_report(&after, 10 * MS, 6 * MS, 1);
+    const struct ap_value *row = ap_value_first(ap_value_at(compare(&after, &before), "figures"));
+    for (; row && !ap_text_is(ap_text_member(row, "metric"), "gpu.utilization_ratio");)
+        row = row->next;
+    says(row, "change", "too few values", "a sixth more, where twice the spread of the steps is 60 %");
+    ap_model_release(&before);
+    ap_model_release(&after);
+    vary.cv_ratio = 0.01;
+}
+
 static void steps_that_vary_hide_a_change(void)
 {
     struct ap_model before, after;
@@ -381,6 +396,13 @@ static void work_under_another_name_is_paired(void)
     const struct op_row compiled[] = { { "CompiledFunction", NULL, NULL, "other", 2 * MS } };
     row = ap_value_first(compare_operators(models, plain, AP_COUNT_OF(plain), compiled, AP_COUNT_OF(compiled)));
     says(row, "by", "compiled", "compiled code takes in what stood alone");
+    ap_model_release(&models[0]);
+    ap_model_release(&models[1]);
+
+    const struct op_row beside[] = { { "CompiledFunction", NULL, NULL, "other", 2 * MS },
+                                     { "record_param_comms", NULL, NULL, "communication", 3 * MS } };
+    row = ap_value_first(compare_operators(models, plain, AP_COUNT_OF(plain), beside, AP_COUNT_OF(beside)));
+    is_int(ap_value_integer(ap_value_member(row, "after_us"), 0), 2 * MS, "no collective");
     ap_model_release(&models[0]);
     ap_model_release(&models[1]);
 
@@ -1087,6 +1109,7 @@ int main(void)
     many_values_are_approximated();
     lists_are_folded_by_maximum();
     noise_is_no_change();
+    figures_hidden_by_noise_are_not_alike();
     steps_that_vary_hide_a_change();
     a_single_pair_differs();
     runs_are_tested_where_there_are_several();

@@ -273,6 +273,25 @@ static void operations_are_counted_by_shapes(void)
     end(&run);
 }
 
+/* Every second layer looks at a window only: of its shapes two kinds of calls are made. */
+static void attention_of_two_kinds_has_no_rate(void)
+{
+    static const char op[] = "aten::_scaled_dot_product_cudnn_attention";
+    static const char dims[] = "[[16,16,559,64],[16,16,559,64],[16,16,559,64]]";
+    static const int64_t alike_us[] = { 130, 150, 170, 190, 210, 230, 250, 270 }; /* a clock that goes up and down */
+    for (int apart = 0; apart < 2; apart++) {
+        struct run run;
+        begin(&run);
+        for (int i = 0; i < 8; i++)
+            run_op(&run, op, dims, BF16, "7", "kernel_unified_attention_2d", apart ? 130 + i % 2 * 170 : alike_us[i]);
+        analyze(&run);
+        const struct ap_value *group = find(&run, "compute.operators", "operator", op);
+        is_int(ap_value_member(group, "tflop_s")->type == AP_VALUE_NULL, apart, "what it computes is known of one kind");
+        is_int(number(&run, "compute.coverage.known_us"), apart ? 0 : 8 * 200 * 1000, "only that counts as known");
+        end(&run);
+    }
+}
+
 /* An index is made positive, and sorted, by operators within the one that adds up: its own kernel comes behind them. */
 static void what_works_out_places_leaves_the_work_to_the_one_around_it(void)
 {
@@ -325,6 +344,7 @@ int main(void)
     unaligned_products_are_summed_and_named();
     backward_is_asked_for_columns_only();
     operations_are_counted_by_shapes();
+    attention_of_two_kinds_has_no_rate();
     what_works_out_places_leaves_the_work_to_the_one_around_it();
     refused_memory_is_reported_and_none_is_lost();
     return done();

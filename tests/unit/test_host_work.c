@@ -238,6 +238,22 @@ static void a_collective_beside_the_model_is_no_part_of_it(void)
     end(&run);
 }
 
+static void alone_nobody_communicates(void)
+{
+    struct run run;
+    begin(&run);
+    run.trace->world_size = 1;
+    row(&run, "1", "hccl:all_to_all", ANNOTATION, 0, 60);
+    op(&run, "1", "c10d::alltoall_", 2, 5, 0, 0);
+    row(&run, "1", "## forward ##", ANNOTATION, 10, 40);
+    row(&run, "1", "## backward ##", ANNOTATION, 70, 30);
+    op(&run, "1", "c10d::allreduce_", 75, 20, 0, 0);
+    analyze(&run);
+    is_int(us(&run, "phases.communication.host_us"), 0, "a collective of one rank is no communication");
+    is_int(us(&run, "phases.backward.host_us"), 30, "it is of the phase around it");
+    end(&run);
+}
+
 static void nothing_gives_nothing(void)
 {
     struct run run;
@@ -304,6 +320,25 @@ static void recursion_counts_once(void)
     is_int(cell_us(add, "device_self_us"), 15, "own work is no one else's");
     is_int(cell(add, "count"), 2, "both are calls");
     is_int(us(&run, "operators.other_operators_device_us"), 0, "the one that is not listed has none");
+    end(&run);
+}
+
+static void what_is_passed_on_is_one_call(void)
+{
+    struct run run;
+    begin(&run);
+    for (int64_t i = 0; i < 3; i++) {
+        op(&run, "1", "aten::linalg_vector_norm", 20 * i, 10, 0, 0);
+        op(&run, "1", "aten::linalg_vector_norm", 20 * i + 1, 8, 0, 0);
+        op(&run, "1", "aten::add_", 20 * i + 12, 4, 0, 0);
+    }
+    row(&run, "1", "Optimizer.step#SGD.step", ANNOTATION, 60, 20);
+    op(&run, "1", "aten::add_", 62, 4, 0, 0);
+    op(&run, "1", "aten::mul_", 68, 4, 0, 0);
+    analyze(&run);
+    is_int(ap_value_integer(at(&run, "cpu.signals.norm.count"), -1), 3, "a norm that a backend passes on under its name");
+    is_int(us(&run, "cpu.signals.norm.total_dur_us"), 30, "takes what the outer row takes");
+    is_int(ap_value_integer(at(&run, "cpu.signals.per_tensor_update.count"), -1), 2, "an optimizer updates in its step");
     end(&run);
 }
 
@@ -756,9 +791,11 @@ int main(void)
     marks_reach_what_lies_within();
     a_closure_is_no_part_of_the_optimizer();
     a_collective_beside_the_model_is_no_part_of_it();
+    alone_nobody_communicates();
     nothing_gives_nothing();
     operators_have_the_work_they_launched();
     recursion_counts_once();
+    what_is_passed_on_is_one_call();
     crossing_rows_give_work_to_the_innermost_open_one();
     shapes_are_told_apart();
     modules_are_a_tree_by_class();

@@ -300,6 +300,17 @@ static void the_first_step_is_not_what_was_queued_before(void)
     is_u64(made.replayed.step_count, 1, "there is a step");
     is_int(ap_replay_step_ns(&made.recorded, 0, false), 41000, "which takes what it adds to the work of before");
     finish(&made);
+    begin(&made.run);
+    work(&made.run, "of the step before", 0, 30, 0);
+    (void)row(&made.run, "1", "ProfilerStep#7", ANNOTATION, 10, 50);
+    call(&made.run, "1", "cudaLaunchKernel", 20, 5, 1);
+    work(&made.run, "likewise, though it begins in this one", 31, 69, 0);
+    work(&made.run, "gemm", 101, 40, 1);
+    work(&made.run, "without a launch", 142, 8, 0);
+    make(&made);
+    is_int(ap_replay_step_ns(&made.recorded, 0, false), 50000,
+           "of work without a launch, what stands before any that has one");
+    finish(&made);
 }
 
 static void little_is_no_graph(void)

@@ -3,6 +3,7 @@
  * kernel belongs to the innermost call that counts. */
 #include "compute_calls.h"
 
+#include "compute_times.h"
 #include "engine_steps.h"
 #include "kernel_name.h"
 #include "pair_map.h"
@@ -11,8 +12,6 @@
 
 #include "poison.h"
 
-#define COLD_FACTOR 1.5
-#define LEAST_WARM 3  /* calls whose median tells what is usual */
 #define LEVELS_MAX 16 /* operators between a kernel and the call that it is of */
 
 struct finding {
@@ -492,47 +491,6 @@ static void sum_calls(struct finding *finding)
     }
 }
 
-/* The times of a group, in order of the calls. */
-static void describe_times(struct ap_compute_group *group, const int64_t *times, int64_t *sorted, size_t count)
-{
-    size_t cold = 0;
-    memcpy(sorted, times, count * sizeof(times[0]));
-    ap_sort(sorted, count, sizeof(sorted[0]), ap_by_int64);
-    group->median_ns = sorted[(count - 1) / 2];
-    while (cold + LEAST_WARM < count && (double)times[cold] > COLD_FACTOR * (double)group->median_ns)
-        cold++;
-    for (size_t i = 0; i < cold; i++)
-        group->cold_ns += times[i] - group->median_ns;
-    group->cold_count = (uint32_t)cold;
-}
-
-/* Calls of a group side by side, by counting. */
-static enum ap_status find_medians(struct finding *finding, struct ap_error *reterr)
-{
-    struct ap_compute *compute = finding->compute;
-    size_t count = compute->counted.count, *ends;
-    int64_t *times = NULL, *sorted = NULL;
-    AP_TRY(AP_ALLOC_CLEARED(compute->gate, ends, (size_t)compute->group_count + 1, reterr));
-    enum ap_status status = AP_ALLOC(compute->gate, times, count, reterr);
-    AP_AND_THEN(status, AP_ALLOC(compute->gate, sorted, count, reterr));
-    if (status == AP_OK) {
-        for (uint32_t group = 0; group < compute->group_count; group++)
-            ends[group + 1] = ends[group] + compute->groups[group].timed_count;
-        for (uint32_t call = 0; call < count; call++)
-            if (compute->is_host || finding->kernel_of[call] != AP_NO_ROW)
-                times[ends[compute->group_of[call]]++] = compute->call_ns[call];
-        for (uint32_t group = 0; group < compute->group_count; group++) {
-            size_t timed = compute->groups[group].timed_count;
-            if (timed)
-                describe_times(&compute->groups[group], times + ends[group] - timed, sorted, timed);
-        }
-    }
-    AP_FREE(compute->gate, times, count);
-    AP_FREE(compute->gate, sorted, count);
-    AP_FREE(compute->gate, ends, (size_t)compute->group_count + 1);
-    return status;
-}
-
 static enum ap_status find_all(struct finding *finding, struct ap_error *reterr)
 {
     struct ap_compute *compute = finding->compute;
@@ -557,7 +515,7 @@ static enum ap_status find_all(struct finding *finding, struct ap_error *reterr)
     else
         take_kernels(finding);
     sum_calls(finding);
-    return find_medians(finding, reterr);
+    return ap_compute_find_times(compute, finding->kernel_of, reterr);
 }
 
 enum ap_status ap_compute_init(struct ap_compute *compute, const struct ap_facts *facts, struct ap_gate *gate,

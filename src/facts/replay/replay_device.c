@@ -260,6 +260,24 @@ static enum ap_status add_work(struct ap_replay_build *build, uint32_t work, str
     return AP_OK;
 }
 
+/* Back from work that has a launch: each stretch of a stream without one is walked once. */
+static void mark_queued(const struct ap_replay_build *build, uint32_t work)
+{
+    uint32_t first = work, previous = ap_path_previous_on_stream(build->index, work);
+    if (build->task_of_launch[work] == AP_NO_TASK)
+        return;
+    while (previous != AP_NO_WORK && build->task_of_launch[previous] == AP_NO_TASK) {
+        first = previous;
+        previous = ap_path_previous_on_stream(build->index, first);
+    }
+    if (previous != AP_NO_WORK || first == work)
+        return;
+    for (uint32_t at = work; at != first;) {
+        at = ap_path_previous_on_stream(build->index, at);
+        build->graph->tasks[build->task_of_work[at]].was_queued = true;
+    }
+}
+
 enum ap_status ap_replay_add_device(struct ap_replay_build *build, struct ap_error *reterr)
 {
     struct usual usual;
@@ -271,6 +289,7 @@ enum ap_status ap_replay_add_device(struct ap_replay_build *build, struct ap_err
     for (uint32_t work = 0; work < count; work++)
         AP_TRY(add_work(build, work, reterr));
     for (uint32_t work = 0; work < count; work++) {
+        mark_queued(build, work);
         find_releases(build, work, &usual, &releases);
         AP_TRY(add_edges(build, work, &releases, reterr));
     }

@@ -56,12 +56,13 @@ struct ap_task {
         uint32_t launch; /* device: the task that begins with its launch; AP_NO_TASK = not in the trace */
     } of;
     uint32_t row; /* device: of the trace. Host: the call that begins it; AP_NO_ROW = none */
-    uint32_t track : 27;
+    uint32_t track : 26;
     uint32_t order : 4; /* among those of one time */
     uint32_t is_device : 1;
+    uint32_t was_queued : 1; /* when the recording began: its stream has work with a launch only later */
 };
 /** A trace with more is not replayed. */
-#define AP_REPLAY_TRACKS_MAX ((UINT32_C(1) << 27) - 1)
+#define AP_REPLAY_TRACKS_MAX ((UINT32_C(1) << 26) - 1)
 
 /** What it takes by itself: work of a device never waits. */
 static inline int64_t ap_task_work_ns(const struct ap_task *task)

@@ -89,7 +89,8 @@ static int64_t recorded_start_ns(const struct ap_replay_graph *graph, size_t ste
     return graph->step_start[step] == AP_NO_TASK ? INT64_MAX : graph->tasks[graph->step_start[step]].start_ns;
 }
 
-/* Device work is of the step that launched it, or that it ran in. Tasks come in order of time. */
+/* Device work is of the step that launched it, or, where that is not known, that it ran in; what was queued when the
+ * recording began is of none. Tasks come in order of time. */
 static void add_device_ends(const struct ap_replay_graph *graph, const struct ap_replay_edit *edit,
                             struct ap_replay_times *times)
 {
@@ -105,7 +106,7 @@ static void add_device_ends(const struct ap_replay_graph *graph, const struct ap
             from_ns = low ? recorded_start_ns(graph, low - 1) : INT64_MIN;
             to_ns = low < graph->step_count ? recorded_start_ns(graph, low) : INT64_MAX;
         }
-        int64_t *done_ns = low ? &times->steps[low - 1].done_ns : &times->before_done_ns;
+        int64_t *done_ns = low && !task->was_queued ? &times->steps[low - 1].done_ns : &times->before_done_ns;
         int64_t end_ns = end_of(graph, edit, times, i);
         if (end_ns > *done_ns)
             *done_ns = end_ns;
@@ -124,15 +125,18 @@ static void find_steps(const struct ap_replay_graph *graph, const struct ap_repl
 static void find_window(const struct ap_replay_graph *graph, const struct ap_replay_edit *edit,
                         struct ap_replay_times *times)
 {
-    int64_t start_ns = INT64_MAX, end_ns = INT64_MIN;
+    int64_t start_ns = INT64_MAX, end_ns = INT64_MIN, device_end_ns = INT64_MIN;
     for (uint32_t i = 0; i < graph->count; i++) {
         if (edit && edit->flags[i] & AP_TASK_GONE)
             continue;
         int64_t task_start_ns = start_of(graph, times, i), task_end_ns = end_of(graph, edit, times, i);
         start_ns = task_start_ns < start_ns ? task_start_ns : start_ns;
         end_ns = task_end_ns > end_ns ? task_end_ns : end_ns;
+        if (graph->tasks[i].is_device && task_end_ns > device_end_ns)
+            device_end_ns = task_end_ns;
     }
     times->window_ns = end_ns > start_ns ? end_ns - start_ns : 0;
+    times->device_ns = device_end_ns > start_ns ? device_end_ns - start_ns : 0;
 }
 
 static enum ap_status times_init(struct ap_replay_times *times, const struct ap_replay_graph *graph, struct ap_error *reterr)

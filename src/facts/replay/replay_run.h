@@ -42,6 +42,7 @@ struct ap_replay_times {
     size_t step_count;
     int64_t before_done_ns; /* when all device work is done that was launched before the first step */
     int64_t window_ns;      /* first start to last end */
+    int64_t device_ns;      /* first start to last end on a device */
 };
 
 /** @edit: NULL = the unchanged graph. @times may be released after a failure too. */

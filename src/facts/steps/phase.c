@@ -101,6 +101,8 @@ static inline unsigned mark_of(struct marks *marks, const struct ap_trace *trace
     unsigned shift = is_frame ? 4 : 0, mark = marks->of_name[name] >> shift & 0xfu;
     if (mark == NOT_ASKED) {
         mark = ask(marks, trace, name, is_frame);
+        if (mark == AP_PHASE_communication + 1 && trace->world_size == 1) /* with nobody */
+            mark = NO_MARK;
         marks->of_name[name] = (uint8_t)(marks->of_name[name] | mark << shift);
     }
     return mark;

@@ -163,6 +163,16 @@ static bool is_part_of_operator(const struct ap_part_context *context, const uin
     return false;
 }
 
+/* Backends that pass an operator on under its own name write a row within a row for one call. */
+static bool is_passed_on(const struct ap_part_context *context, uint32_t row)
+{
+    const struct ap_trace *trace = context->trace;
+    if (ap_row_kind(trace->events.tag[row]) != AP_KIND_operator)
+        return false;
+    uint32_t around = ap_host_around(&context->facts->tree, trace, row, 1u << AP_KIND_operator);
+    return around != AP_NO_ROW && trace->events.name[around] == trace->events.name[row];
+}
+
 /* The signals of a row: those of its name, less what is the work of the operator around it. */
 static uint64_t signals_of(const struct ap_part_context *context, const uint64_t *bits_of_name, uint32_t row)
 {
@@ -171,9 +181,11 @@ static uint64_t signals_of(const struct ap_part_context *context, const uint64_t
         bits &= ~(UINT64_C(1) << SIGNAL_optimizer_step);
     if (bits >> SIGNAL_copy & 1 && is_part_of_operator(context, bits_of_name, row))
         bits &= ~(UINT64_C(1) << SIGNAL_copy);
+    if (bits >> SIGNAL_per_tensor_update & 1 && ap_phase_of_row(&context->facts->phases, row) != AP_PHASE_optimizer)
+        bits &= ~(UINT64_C(1) << SIGNAL_per_tensor_update);
     if (context->trace->events.dur_ns[row] < PLAN_NS)
         bits &= ~(UINT64_C(1) << SIGNAL_library_plan);
-    return bits;
+    return bits && is_passed_on(context, row) ? 0 : bits;
 }
 
 static void take_rows(struct ap_part_context *context, const struct ap_name_patterns *patterns, uint64_t *bits_of_name,

@@ -314,6 +314,15 @@ static bool is_capture(const struct ap_value *root)
     return is_true(root, "compile.graph_captures") && idle_launches > CAPTURED_RATIO;
 }
 
+/* Ranges of a profiler that counts stand on rows of the GPU without being work. Unlike waits they belong to no call. */
+static bool has_counters(const struct ap_trace *trace)
+{
+    for (size_t i = 0; i < trace->sync_detail_count; i++)
+        if (trace->sync_details[i].correlation)
+            return false;
+    return trace->sync_detail_count > 0;
+}
+
 /* Why the recording does not tell what bounds the run; NULL = it does. */
 static const char *why_unknown(const struct ap_part_context *context, const struct ap_value *root)
 {
@@ -324,9 +333,11 @@ static const char *why_unknown(const struct ap_part_context *context, const stru
     bool unused = is_true(root, "trace.gpu_unused");
     if (is_true(root, "trace.recorded.runtime") || (is_true(root, "trace.recorded.gpu_listed") && !unused) ||
         is_true(root, "cpu.signals.gpu_use.count"))
-        return is_true(root, "trace.by_pytorch")
-                   ? "the file tells of a GPU, of whose work no row was recorded: record with ProfilerActivity.CUDA"
-                   : "the file tells of a GPU, of whose work no row was recorded";
+        return !is_true(root, "trace.by_pytorch") ? "the file tells of a GPU, of whose work no row was recorded"
+               : has_counters(context->trace)
+                   ? "only counters of the GPU were recorded, which tell no times: record once without them, with "
+                     "ProfilerActivity.CUDA"
+                   : "the file tells of a GPU, of whose work no row was recorded: record with ProfilerActivity.CUDA";
     if (context->facts->main_track == AP_NO_ROW)
         return "no row is of a kind that is known here";
     return NULL;

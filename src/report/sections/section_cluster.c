@@ -58,11 +58,15 @@ static void write_left_out(struct doc *doc)
 
 static const struct doc_part parts[] = {
     FIGURES("Waiting", waiting),
-    ROWS("Ranks", .path = "cluster.ranks", .remark = ", what is odd first; times in the steps that are compared",
+    ROWS("Ranks", .path = "cluster.ranks",
+         .remark =
+             ", what is odd first; times in the steps that are compared. What others waited for in the first collective "
+             "is of before the recording, and counts for nobody",
          COLUMNS(NUMBER("rank", "Rank"), NAME("host", "Host"), PROSE("late_kind", "Late by"),
-                 NUMBER("late_us", "Own lateness (us)"), NUMBER("inherited_us", "Inherited (us)"),
-                 NUMBER("waited_us", "Waited (us)"), NUMBER("caused_us", "Others waited for it (us)"),
-                 NUMBER("last_count", "Came last"), NUMBER("collective_count", "Of"), NUMBER("compute_us", "Compute (us)"),
+                 NUMBER("before_us", "Late at the first (us)"), NUMBER("late_us", "Own lateness (us)"),
+                 NUMBER("inherited_us", "Inherited (us)"), NUMBER("waited_us", "Waited (us)"),
+                 NUMBER("caused_us", "Others waited for it (us)"), NUMBER("last_count", "Came last"),
+                 NUMBER("collective_count", "Of"), NUMBER("compute_us", "Compute (us)"),
                  NUMBER("communication_us", "Collectives alone (us)"), NUMBER("data_loading_us", "Data loading (us)"),
                  NUMBER("synchronization_us", "Ran dry (us)"), NUMBER("python_us", "Python (us)"),
                  NUMBER("peak_allocated_bytes", "Peak memory (B)"))),

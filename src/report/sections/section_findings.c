@@ -131,6 +131,13 @@ static bool is_far_below_bound(const struct ap_value *finding, const struct ap_v
            ap_value_number(ap_value_member(prediction, "gain_ratio"), &gain) && share > 2 * (gain > 0 ? gain : 0);
 }
 
+/* Collectives that take longer than all that could run beside them. */
+static bool hides_itself(struct doc *doc, const struct ap_value *finding)
+{
+    return ap_text_is(ap_text_member(finding, "bottleneck"), "communication") &&
+           ap_text_is(ap_value_text(ap_doc_at(doc, "verdict.bound")), "communication-bound");
+}
+
 /* What the change makes no shorter has no share that goes; of little that goes two rounded times look the same. */
 static void write_prediction(struct doc *doc, const struct ap_value *finding)
 {
@@ -150,7 +157,8 @@ static void write_prediction(struct doc *doc, const struct ap_value *finding)
                                : " takes {r after_us} (range: {r after_low_us} to {r after_high_us})");
     ap_doc_tell(doc, replayed_for(doc, finding), ", replayed with {w change}");
     if (!unknown && is_far_below_bound(finding, prediction))
-        ap_doc_say(doc, ": far below the bound, as something else limits it then");
+        ap_doc_say(doc, hides_itself(doc, finding) ? ": far below the bound, as there is too little to hide it behind"
+                                                   : ": far below the bound, as something else limits it then");
     ap_doc_tell(doc, prediction, "[. Not in it: {p limit}]");
     ap_doc_end(doc, DOC_ITEM);
 }

@@ -33,7 +33,10 @@ static void write_short_window(struct doc *doc)
 {
     int64_t window_ns = ap_value_integer(ap_doc_at(doc, "gpu.window_us"), -1);
     int64_t judged_ns = ap_value_integer(ap_doc_at(doc, "split.judged.dur_us"), -1);
-    if (ap_doc_known(doc, "symptoms") && window_ns >= 0 && window_ns < judged_ns - judged_ns / 5)
+    bool told = false;
+    for (const struct ap_value *row = ap_value_first(ap_doc_at(doc, "symptoms")); row; row = row->next)
+        told |= ap_text_is(ap_text_member(row, "id"), "low-gpu-utilization") && is_evaluated(row);
+    if (told && window_ns >= 0 && window_ns < judged_ns - judged_ns / 5)
         ap_doc_paragraph(
             doc, NULL,
             "Utilization and gaps are those of the GPU's own window, first to last work, {r gpu.window_us}; the "

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT
+ * compute_times.c - what calls that are alike take. */
+#include "compute_times.h"
+
+#include "sort.h"
+
+#include "poison.h"
+
+#define COLD_FACTOR 1.5
+#define LEAST_WARM 3 /* calls whose median tells what is usual */
+#define LEAST_OF_TWO_KINDS 8
+#define KINDS_APART 1.5
+
+/* The times of a group, in order of the calls. */
+static void describe_times(struct ap_compute_group *group, const int64_t *times, int64_t *sorted, size_t count)
+{
+    size_t cold = 0;
+    memcpy(sorted, times, count * sizeof(times[0]));
+    ap_sort(sorted, count, sizeof(sorted[0]), ap_by_int64);
+    group->median_ns = sorted[(count - 1) / 2];
+    while (cold + LEAST_WARM < count && (double)times[cold] > COLD_FACTOR * (double)group->median_ns)
+        cold++;
+    for (size_t i = 0; i < cold; i++)
+        group->cold_ns += times[i] - group->median_ns;
+    group->cold_count = (uint32_t)cold;
+}
+
+/* Layers that look at a window only, and those that look at all, have the same shapes, and take two kinds of times. What
+ * attention with such times computes is not known. */
+static bool is_of_two_kinds(const struct ap_compute_group *group, const int64_t *sorted, size_t count)
+{
+    if (group->cost.kind != AP_WORK_attention || count < LEAST_OF_TWO_KINDS)
+        return false;
+    for (size_t i = count / 4; i <= count - count / 4; i++) /* no time between the two, and some of each */
+        if ((double)sorted[i] > KINDS_APART * (double)sorted[i - 1])
+            return true;
+    return false;
+}
+
+static void forget_cost(struct ap_compute *compute, struct ap_compute_group *group)
+{
+    double flops = ap_compute_matrix_flops(&group->cost), bytes = group->cost.bytes > 0 ? group->cost.bytes : 0;
+    compute->flops -= flops * group->count;
+    compute->bytes -= bytes * group->count;
+    compute->timed_flops -= flops * group->timed_count;
+    compute->timed_bytes -= bytes * group->timed_count;
+    if (group->cost.flops >= 0 || group->cost.bytes >= 0)
+        compute->known_ns -= group->total_ns;
+    if (flops > 0)
+        compute->product_ns -= group->total_ns;
+    group->cost.flops = group->cost.bytes = -1;
+}
+
+/* Calls of a group side by side, by counting. */
+enum ap_status ap_compute_find_times(struct ap_compute *compute, const uint32_t *kernel_of, struct ap_error *reterr)
+{
+    size_t count = compute->counted.count, *ends;
+    int64_t *times = NULL, *sorted = NULL;
+    AP_TRY(AP_ALLOC_CLEARED(compute->gate, ends, (size_t)compute->group_count + 1, reterr));
+    enum ap_status status = AP_ALLOC(compute->gate, times, count, reterr);
+    AP_AND_THEN(status, AP_ALLOC(compute->gate, sorted, count, reterr));
+    if (status == AP_OK) {
+        for (uint32_t group = 0; group < compute->group_count; group++)
+            ends[group + 1] = ends[group] + compute->groups[group].timed_count;
+        for (uint32_t call = 0; call < count; call++)
+            if (compute->is_host || kernel_of[call] != AP_NO_ROW)
+                times[ends[compute->group_of[call]]++] = compute->call_ns[call];
+        for (uint32_t group = 0; group < compute->group_count; group++) {
+            size_t timed = compute->groups[group].timed_count;
+            if (!timed)
+                continue;
+            describe_times(&compute->groups[group], times + ends[group] - timed, sorted, timed);
+            if (!compute->is_host && is_of_two_kinds(&compute->groups[group], sorted, timed))
+                forget_cost(compute, &compute->groups[group]);
+        }
+    }
+    AP_FREE(compute->gate, times, count);
+    AP_FREE(compute->gate, sorted, count);
+    AP_FREE(compute->gate, ends, (size_t)compute->group_count + 1);
+    return status;
+}

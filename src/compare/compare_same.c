@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * compare_same.c - the same operators on the same shapes, by the same kernels, called as often: where nearly all of them take
- * longer on the device alike, the device is another one to them (its clock, its power limit, who else uses it), and what
+ * compare_same.c - the same operators on the same shapes, by the same kernels, called as often: where nearly all of them
+ * take longer on the device, the device is another one to them (its clock, its power limit, who else uses it), and what
  * changed is not what the program computes. */
 #include <stdio.h>
 #include <string.h>

@@ -489,6 +489,7 @@ static struct ap_text say_verdict(const struct ap_comparing *comparing, char *te
     if (!memory && comparing->alike && !ap_lengths_differ(comparing) &&
         (ap_value_first(steps) || !ap_largest_typed(comparing, "shapes"))) {
         add_device_sentence(comparing, text, bytes);
+        ap_add_same_sentence(comparing, text, bytes);
         add_rows_sentence(comparing, text, bytes);
     }
     if (!memory)
@@ -533,6 +534,7 @@ static enum ap_status compare_sides(struct ap_comparing *comparing, const struct
     AP_TRY(ap_compare_rows(comparing, reterr));
     AP_TRY(ap_compare_pairs(comparing, reterr));
     ap_compare_device(comparing);
+    AP_TRY(ap_compare_same(comparing, reterr));
     ap_compare_figures(comparing);
     ap_compare_findings(comparing);
     ap_compare_largest(comparing);

@@ -24,6 +24,13 @@ static bool is_called_change(const struct ap_value *row)
     return !ap_text_is(change, "no change") && !ap_text_is(change, "too few values");
 }
 
+/* Under another name the same operator may run another kernel: neither is new work. */
+static bool is_other_name(const struct ap_value *row)
+{
+    struct ap_text change = ap_text_member(row, "change");
+    return ap_text_is(change, "new") || ap_text_is(change, "gone");
+}
+
 /* All that stands in the split is in its parts: those that only name the rest of another are left out. */
 static bool is_sum(const struct ap_value *row)
 {
@@ -56,11 +63,12 @@ static bool is_replaced(const struct ap_value *replaced, const struct ap_value *
 }
 
 static void look_through(const struct ap_value *list, const char *what, const char *name_key, const char *delta_key,
-                         const struct ap_value *replaced, struct largest *largest)
+                         const struct ap_value *replaced, bool names_count, struct largest *largest)
 {
     for (const struct ap_value *row = ap_value_first(list); row; row = row->next) {
         double delta = number_in(row, delta_key);
-        if (is_called_change(row) && !is_sum(row) && !is_replaced(replaced, row) && fabs(delta) > fabs(largest->delta))
+        if (is_called_change(row) && !is_sum(row) && !is_replaced(replaced, row) && (names_count || !is_other_name(row)) &&
+            fabs(delta) > fabs(largest->delta))
             *largest = (struct largest){ what, name_key, row, delta };
     }
 }
@@ -93,12 +101,12 @@ static void add_time(struct ap_comparing *comparing, struct ap_value *at)
     const char *operators = on_device ? "device_operators.rows" : "host_operators.rows";
     const struct ap_value *replaced = ap_value_member(comparison, "replaced");
     if (comparing->alike && !ap_lengths_differ(comparing)) {
-        look_through(replaced, "replaced", "under", "delta_us", NULL, &largest);
-        look_through(ap_value_at(comparison, operators), "operator", "name", "delta_us", replaced, &largest);
+        look_through(replaced, "replaced", "under", "delta_us", NULL, true, &largest);
+        look_through(ap_value_at(comparison, operators), "operator", "name", "delta_us", replaced, true, &largest);
         if (!ap_value_first(ap_value_at(comparison, operators)))
-            look_through(ap_value_at(comparison, "kernels.rows"), "kernel", "name", "delta_us", NULL, &largest);
+            look_through(ap_value_at(comparison, "kernels.rows"), "kernel", "name", "delta_us", NULL, !on_device, &largest);
         largest.delta *= NAMED_IS_WORTH;
-        look_through(ap_value_at(comparison, "split.parts"), "part", "part", "delta_us", NULL, &largest);
+        look_through(ap_value_at(comparison, "split.parts"), "part", "part", "delta_us", NULL, true, &largest);
         largest.delta = number_in(largest.row, "delta_us");
     }
     if (!largest.row) {
@@ -121,7 +129,8 @@ static void add_bytes(struct ap_comparing *comparing, struct ap_value *at)
 {
     struct ap_model *model = comparing->model;
     struct largest largest = { .row = NULL };
-    look_through(ap_value_at(comparing->comparison, "memory_owners.rows"), "owner", "name", "delta_bytes", NULL, &largest);
+    look_through(ap_value_at(comparing->comparison, "memory_owners.rows"), "owner", "name", "delta_bytes", NULL, true,
+                 &largest);
     if (!largest.row) {
         ap_add_null(model, at, "memory");
         return;

@@ -508,13 +508,14 @@ static double whole_of_both_ns(const struct ap_comparing *comparing)
 const struct ap_value *ap_largest_typed(const struct ap_comparing *comparing, const char *list)
 {
     const struct ap_value *largest = NULL, *row = ap_value_first(ap_value_member(comparing->comparison, list));
-    double most_ns = LEAST_TYPE_RATIO * whole_of_both_ns(comparing);
+    double most_ns = 0, all_ns = 0;
     for (; row; row = row->next) {
         double ns = (double)ap_integer_member(row, "before_us", 0) + (double)ap_integer_member(row, "after_us", 0);
         largest = ns > most_ns ? row : largest;
         most_ns = ns > most_ns ? ns : most_ns;
+        all_ns += ns;
     }
-    return largest;
+    return all_ns > LEAST_TYPE_RATIO * whole_of_both_ns(comparing) ? largest : NULL;
 }
 
 #define SHOWN_BYTES 60

@@ -41,7 +41,9 @@ void ap_compare_work(struct ap_comparing *comparing)
     comparing->before_step_ns = before_ns;
     comparing->after_step_ns = after_ns;
     comparing->whole_ns = before_ns > after_ns ? before_ns : after_ns;
-    if (ap_relative_difference(before_ns, after_ns) >= comparing->noise_ratio)
+    /* how much steps of the host vary says nothing about the work of the devices */
+    double noise_ratio = comparing->noise_ratio < AP_NOISE_UNKNOWN_RATIO ? comparing->noise_ratio : AP_NOISE_UNKNOWN_RATIO;
+    if (ap_relative_difference(before_ns, after_ns) >= noise_ratio)
         comparing->longer_change = ap_change_of(after_ns - before_ns, AP_BETTER_lower);
 }
 

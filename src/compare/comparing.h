@@ -130,6 +130,10 @@ AP_MUST_CHECK enum ap_status ap_compare_pairs(struct ap_comparing *comparing, st
 const struct ap_value *ap_largest_typed(const struct ap_comparing *comparing, const char *list);
 /** What operator works on other shapes, from where these differ on, behind the text. */
 void ap_add_shapes_sentence(const struct ap_comparing *comparing, char *text, size_t bytes);
+/** compare_same.c: "same_work", behind ap_compare_device; and what the verdict says of it, if anything. */
+AP_MUST_CHECK enum ap_status ap_compare_same(struct ap_comparing *comparing, struct ap_error *reterr);
+void ap_add_same_sentence(const struct ap_comparing *comparing, char *text, size_t bytes);
+
 /** compare_largest.c: "largest" */
 void ap_compare_largest(struct ap_comparing *comparing);
 /** compare_rows.c: "device_operators", "host_operators", "kernels", "memory_owners" */

@@ -508,6 +508,97 @@ static void shapes_are_told_from_where_they_differ(void)
     ap_model_release(&after);
 }
 
+/* Each of three operators takes a seventh of the work: together they tell of another input. */
+static void many_small_changes_of_shape_are_one(void)
+{
+    static const char *const names[] = { "aten::mm", "aten::bmm", "aten::add" };
+    struct ap_model models[2];
+    for (int after = 0; after < 2; after++) {
+        build_report(&models[after], 10 * MS, 5 * MS, 1);
+        struct ap_value *list = put_list(&models[after], "operators.by_shape");
+        for (size_t i = 0; i < AP_COUNT_OF(names); i++) {
+            struct ap_value *row = ap_add_object(&models[after], list, NULL);
+            ap_add_string(&models[after], row, "name", names[i]);
+            ap_add_string(&models[after], row, "dims", after ? "[[16, 8], [8, 8]]" : "[[8, 8], [8, 8]]");
+            ap_add_time(&models[after], row, "device_self_us", 12 * 700000);
+        }
+        put_time(&models[after], "operators.device_us", 60 * MS);
+    }
+    ok(sentence_has(compare(&models[1], &models[0]), " works on other shapes ([[16, 8], [8, 8]] now, "), "one is named");
+    ap_model_release(&models[0]);
+    ap_model_release(&models[1]);
+}
+
+static void put_call(struct ap_model *model, const char *kernel, int64_t count, int64_t total_ns)
+{
+    struct ap_value *row = ap_add_object(model, put_list(model, "compute.operators"), NULL);
+    ap_add_string(model, row, "operator", "aten::mm");
+    ap_add_string(model, row, "dims", "[[64, 64], [64, 64]]");
+    ap_add_string(model, row, "types", "[\"float\", \"float\"]");
+    ap_add_string(model, row, "kernel", kernel);
+    ap_add_count(model, row, "count", count);
+    ap_add_time(model, row, "total_dur_us", total_ns);
+}
+
+static void the_same_work_that_takes_longer_is_the_devices(void)
+{
+    static const struct {
+        const char *kernel;
+        int64_t count;
+        bool is_same;
+    } cases[] = { { "gemm", 24, true }, { "gemm_without_tf32", 24, false }, { "gemm", 48, false } };
+    for (size_t i = 0; i < AP_COUNT_OF(cases); i++) {
+        struct ap_model before, after;
+        build_report(&before, 10 * MS, 5 * MS, 1);
+        build_report(&after, 12 * MS, 7 * MS, 2);
+        put_call(&before, "gemm", 24, 12 * 4 * MS);
+        put_call(&after, cases[i].kernel, cases[i].count, 12 * 6 * MS);
+        const struct ap_value *comparison = compare(&after, &before);
+        is_int(sentence_has(comparison,
+                            "; the same kernels on the same shapes, called as often, take 1.50 times as long (80 %"),
+               cases[i].is_same, "one kernel, one shape, as many calls");
+        ap_model_release(&before);
+        ap_model_release(&after);
+    }
+}
+
+/* Operators of the device are as they were: a kernel of another name took the place of one. */
+static void another_name_is_no_new_work(void)
+{
+    struct ap_model models[2];
+    for (int after = 0; after < 2; after++) {
+        build_report(&models[after], 10 * MS, 5 * MS, 1);
+        put_time(&models[after], "operators.device_us", 60 * MS);
+        put_count(&models[after], "gpu.kernel.count", 24);
+        struct ap_value *kernel = ap_add_object(&models[after], put_list(&models[after], "gpu.kernels"), NULL);
+        ap_add_string(&models[after], kernel, "name", after ? "nvjet" : "cutlass");
+        ap_add_count(&models[after], kernel, "count", 24);
+        ap_add_time(&models[after], kernel, "total_dur_us", 24 * MS);
+    }
+    const struct ap_value *comparison = compare(&models[1], &models[0]);
+    is_u64(ap_value_count(ap_value_at(comparison, "kernels.rows")), 2, "one is new, one is gone");
+    ok(!ap_value_first(ap_value_at(comparison, "largest.time")), "and neither is what changed most");
+    ap_model_release(&models[0]);
+    ap_model_release(&models[1]);
+}
+
+/* Steps of the host vary by how far it is ahead: that is no noise of what the devices work. */
+static void work_of_devices_is_not_as_noisy_as_the_host(void)
+{
+    struct ap_model models[2];
+    vary.cv_ratio = 0.3;
+    for (int after = 0; after < 2; after++) {
+        build_report(&models[after], 4 * MS, 4 * MS, 1);
+        put_time(&models[after], "gpu.window_us", 12 * (after ? 12 : 10) * MS);
+    }
+    vary.cv_ratio = 0.01;
+    const struct ap_value *comparison = compare(&models[1], &models[0]);
+    says(comparison, "verdict.change", "differs", "a fifth more");
+    ok(sentence_has(comparison, "a step takes 12 ms, it took 10 ms before (+20.0 %)"), "by the devices");
+    ap_model_release(&models[0]);
+    ap_model_release(&models[1]);
+}
+
 /* A capture of graphs, or a start, is no run: nothing is slower or faster than that. */
 static void recordings_of_no_run_are_not_compared(void)
 {
@@ -1119,6 +1210,10 @@ int main(void)
     another_type_is_told();
     other_shapes_are_told();
     shapes_are_told_from_where_they_differ();
+    many_small_changes_of_shape_are_one();
+    the_same_work_that_takes_longer_is_the_devices();
+    another_name_is_no_new_work();
+    work_of_devices_is_not_as_noisy_as_the_host();
     recordings_of_no_run_are_not_compared();
     hidden_kernels_are_no_gain();
     steps_of_a_host_that_is_ahead_tell_nothing();

@@ -108,6 +108,33 @@ static void every_part_of_a_device_is_a_union(void)
     end(&run);
 }
 
+static void two_devices(struct run *run, int64_t behind_ns)
+{
+    begin(run);
+    for (int64_t step = 0; step < 5; step++) {
+        device_row(run, 0, "7", "gemm", KERNEL, step * 200, 100);
+        device_row(run, 1, "7", "gemm", KERNEL, step * 200 + behind_ns, 100);
+        device_row(run, 2, "7", "gemm", KERNEL, step * 200, 10); /* helps */
+    }
+    analyze(run);
+}
+
+static void devices_that_take_turns_are_told(void)
+{
+    struct run run;
+    two_devices(&run, 100);
+    is_int(number(&run, "gpu.turns.devices"), 2, "the third does little");
+    is_int(number(&run, "gpu.turns.switches"), 9, "from one to the other and back");
+    is_int(number(&run, "gpu.turns.alone_us"), 1000, "one at a time");
+    ok(is_near(at(&run, "gpu.turns.together_ratio"), 0), "never both");
+    is_int(number(&run, "gpu.turns.saves_us"), 500, "both at once would take half");
+    end(&run);
+    two_devices(&run, 20);
+    is_int(number(&run, "gpu.turns.alone_us"), 200, "20 at the begin and the end of each");
+    ok(is_near(at(&run, "gpu.turns.together_ratio"), 80.0 / 120), "else together");
+    end(&run);
+}
+
 static void devices_are_told_by_number_and_kept_apart(void)
 {
     struct run run;
@@ -700,6 +727,7 @@ int main(void)
 {
     refused_memory_is_reported_and_none_is_lost();
     every_part_of_a_device_is_a_union();
+    devices_that_take_turns_are_told();
     devices_are_told_by_number_and_kept_apart();
     rows_without_length_or_place_make_no_time();
     what_was_launched_before_recording_is_told_apart();

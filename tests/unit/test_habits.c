@@ -596,6 +596,14 @@ static void tables_and_one_hot_rows_are_told_by_shapes(void)
     is_int(habit(&run, "one_hot_product", "total_us"), 90, "what is made and multiplied");
     end(&run);
     begin(&run);
+    op_with(&run, "aten::embedding_bag", 0, 12, 0, "[[10000,8],[64],[4]]", "[\"float\",\"long int\",\"long int\"]");
+    op_with(&run, "aten::_embedding_bag", 1, 10, 0, "[[10000,8],[64],[4]]", "[\"float\",\"long int\",\"long int\"]");
+    op_with(&run, "aten::_embedding_bag_dense_backward", 20, 30, 0, "[[4,8],[64]]", "[\"float\",\"long int\"]");
+    op_with(&run, "aten::add_", 60, 100, 0, "[[10000,8],[10000,8],[]]", "[\"float\",\"float\",\"Scalar\"]");
+    analyze(&run);
+    is_int(habit(&run, "embedding_gradient", "total_us"), 130, "bags look rows up too, once each");
+    end(&run);
+    begin(&run);
     op(&run, "aten::one_hot", 0, 20, 0);
     op_with(&run, "aten::scatter_", 5, 10, 0, "[[32,500],[],[32,1],[]]",
             "[\"long int\",\"Scalar\",\"long int\",\"Scalar\"]");

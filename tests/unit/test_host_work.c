@@ -126,6 +126,28 @@ static void phases_divide_the_step_without_overlap(void)
     end(&run);
 }
 
+static void updates(struct run *run, const char *second)
+{
+    begin(run);
+    row(run, "1", "Optimizer.step#SGD.step", ANNOTATION, 0, 30);
+    op(run, "1", "aten::add_", 2, 8, 0, 0);
+    launch(run, "1", 4, "add", 8, 400);
+    op(run, "1", second, 12, 8, 0, 0);
+    launch(run, "1", 14, "add", 408, 6);
+    analyze(run);
+}
+
+static void one_pass_over_a_large_tensor_stays(void)
+{
+    struct run run;
+    updates(&run, "aten::add_");
+    is_int(us(&run, "phases.optimizer_cost_us"), 10 + 6, "of the long kernel what launching it takes");
+    end(&run);
+    updates(&run, "aten::mul_");
+    is_int(us(&run, "phases.optimizer_cost_us"), 406, "several passes may be one");
+    end(&run);
+}
+
 static void zeroed_gradients_cost_the_adding_too(void)
 {
     struct run run;
@@ -786,6 +808,7 @@ static void every_refused_request_is_survived(void)
 int main(void)
 {
     phases_divide_the_step_without_overlap();
+    one_pass_over_a_large_tensor_stays();
     zeroed_gradients_cost_the_adding_too();
     without_backward_it_is_inference();
     marks_reach_what_lies_within();

@@ -267,6 +267,21 @@ static void a_wait_costs_what_the_device_stands_still(void)
     end(&run);
 }
 
+/* The host had handed the next work to the other device already, and this one has none before that is done. */
+static void a_device_waits_for_another_one_that_works(void)
+{
+    struct run run;
+    begin(&run);
+    launch(&run, 0, 5, 95, 1);
+    call(&run, "host", "cudaStreamSynchronize", 10, 91, 0);
+    call(&run, "host", "cudaLaunchKernel", 102, 2, 3);
+    device_row(&run, 1, "s17", "kernel", AP_KIND_kernel, 103, 10, 3, -1);
+    launch(&run, 110, 115, 10, 2);
+    analyze(&run);
+    is_int(us(&run, "sync.idle_us"), 5, "no device worked for 3 and 2 us");
+    end(&run);
+}
+
 static void a_wait_costs_until_work_queues_again(void)
 {
     struct run run;
@@ -825,6 +840,7 @@ int main(void)
     figures_per_step_leave_the_cold_one_out();
     calls_are_told_by_name();
     a_wait_costs_what_the_device_stands_still();
+    a_device_waits_for_another_one_that_works();
     a_wait_costs_until_work_queues_again();
     waits_in_one_operator_cost_no_more_than_it();
     a_read_costs_its_operator();

@@ -45,6 +45,45 @@ enum ap_status ap_gpu_cover_init(struct ap_gpu_cover *cover, const struct ap_tra
     return AP_OK;
 }
 
+struct span {
+    int64_t start_ns, end_ns;
+};
+
+static int by_start(const void *a, const void *b)
+{
+    const struct span *x = a, *y = b;
+    AP_BY_SMALLER(x->start_ns, y->start_ns);
+    AP_BY_SMALLER(x->end_ns, y->end_ns);
+    return 0;
+}
+
+static enum ap_status add_spans(struct ap_gpu_cover *joined, const struct ap_gpu_cover *cover, struct span *spans,
+                                struct ap_error *reterr)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < cover->device_count; i++)
+        for (size_t at = cover->devices[i].first; at < cover->devices[i].end; at++) {
+            int64_t start_ns = cover->spans[at].start_ns;
+            spans[count++] = (struct span){ start_ns, start_ns + length_ns(cover, &cover->devices[i], at) };
+        }
+    ap_sort(spans, count, sizeof(spans[0]), by_start);
+    AP_TRY_ADD(joined->gate, joined->devices, joined->device_count, joined->device_capacity, reterr,
+               (struct ap_covered_device){ 0, 0, 0, 0 });
+    for (size_t i = 0; i < count; i++)
+        AP_TRY(add_span(joined, spans[i].start_ns, spans[i].end_ns, reterr));
+    return AP_OK;
+}
+
+enum ap_status ap_gpu_cover_join(struct ap_gpu_cover *joined, const struct ap_gpu_cover *cover, struct ap_error *reterr)
+{
+    struct span *spans;
+    *joined = (struct ap_gpu_cover){ .gate = cover->gate };
+    AP_TRY(AP_ALLOC(cover->gate, spans, cover->count, reterr));
+    enum ap_status status = add_spans(joined, cover, spans, reterr);
+    AP_FREE(cover->gate, spans, cover->count);
+    return status;
+}
+
 void ap_gpu_cover_release(struct ap_gpu_cover *cover)
 {
     AP_FREE(cover->gate, cover->spans, cover->capacity);

@@ -28,6 +28,9 @@ typedef bool ap_in_cover(const void *context, size_t place);
 AP_MUST_CHECK enum ap_status ap_gpu_cover_init(struct ap_gpu_cover *cover, const struct ap_trace *trace,
                                                const struct ap_links *links, ap_in_cover *in_cover, const void *context,
                                                struct ap_gate *gate, struct ap_error *reterr);
+/** Time in which a row runs on any device, as that of a device 0. @joined may be released after a failure too. */
+AP_MUST_CHECK enum ap_status ap_gpu_cover_join(struct ap_gpu_cover *joined, const struct ap_gpu_cover *cover,
+                                               struct ap_error *reterr);
 void ap_gpu_cover_release(struct ap_gpu_cover *cover);
 
 /** Time between @start_ns and @end_ns in which at least one row of the set runs on @device. */

@@ -15,13 +15,14 @@ struct costing {
     struct ap_waits *waits;
     const struct ap_trace *trace;
     const struct ap_links *links;
-    struct ap_gpu_cover cover;
+    struct ap_gpu_cover cover, joined;
     uint32_t *by_end;   /* waits by device, then end */
     uint32_t *launches; /* places in links of one device, by launch; one block, with a spare part */
     int64_t *next_ns;   /* by wait: first start of what was launched after its end; NOTHING_NEXT */
     int64_t *queued_ns; /* by wait: last start of what was launched before its end: the queue is empty from then on */
     int64_t *behind_ns; /* by wait: start of the first work after its end that had to queue, else last start of all of it */
     int64_t *until_ns;  /* the same, but where the device runs dry at the next wait */
+    size_t *device_counts; /* by track: on how many devices its thread launches */
 };
 
 /* What reads of numbers held the host up and the device did not feel: the host is behind by as much until work queues again.
@@ -169,6 +170,15 @@ static void end_at_next_wait(struct costing *costing, const uint32_t *waits, siz
     }
 }
 
+/* What one thread launches on several devices need not wait for the host where another of them works. */
+static int64_t idle_between_ns(const struct costing *costing, const struct ap_wait *wait, int64_t from_ns, int64_t until_ns)
+{
+    bool has_all = costing->cover.device_count > 1 &&
+                   costing->device_counts[costing->trace->events.track[wait->row]] == costing->cover.device_count;
+    return until_ns - from_ns -
+           ap_gpu_covered_ns(has_all ? &costing->joined : &costing->cover, has_all ? 0 : wait->device, from_ns, until_ns);
+}
+
 /* Waits of one device by end; next_ns does not fall on the way, so those before the same next row stand together. Whether
  * the device worked before its first row nobody knows. */
 static void charge(struct costing *costing, const uint32_t *waits, size_t wait_count, int64_t first_ns)
@@ -191,7 +201,7 @@ static void charge(struct costing *costing, const uint32_t *waits, size_t wait_c
         group_end_ns = most_ns(group_end_ns, until_ns);
         int64_t from_ns = most_ns(dry_ns(costing, waits[i]), done_ns);
         if (from_ns < until_ns)
-            idle_ns = until_ns - from_ns - ap_gpu_covered_ns(&costing->cover, wait->device, from_ns, until_ns);
+            idle_ns = idle_between_ns(costing, wait, from_ns, until_ns);
         group_idle_ns = most_ns(group_idle_ns, idle_ns);
         in_op_ns = wait->chain.op == op ? in_op_ns : 0;
         op = wait->chain.op;
@@ -217,6 +227,20 @@ static void cost_device(struct costing *costing, const uint32_t *waits, size_t w
     charge(costing, waits, wait_count, first_ns);
 }
 
+/* On how many devices each thread launches; rows are by device. */
+static void count_devices(struct costing *costing, int64_t *last_devices)
+{
+    for (size_t i = 0; i < costing->links->count; i++) {
+        const struct ap_device_row *linked = &costing->links->rows[i];
+        int64_t device = ap_row_device(costing->trace, linked->row);
+        uint32_t track = linked->launch == AP_NO_ROW ? AP_NO_ROW : costing->trace->events.track[linked->launch];
+        if (track == AP_NO_ROW || (costing->device_counts[track] && last_devices[track] == device))
+            continue;
+        costing->device_counts[track]++;
+        last_devices[track] = device;
+    }
+}
+
 static void cost_all(struct costing *costing)
 {
     const struct ap_wait *waits = costing->waits->waits;
@@ -234,23 +258,34 @@ static void cost_all(struct costing *costing)
 enum ap_status ap_waits_find_cost(struct ap_waits *waits, const struct ap_trace *trace, const struct ap_links *links,
                                   struct ap_error *reterr)
 {
-    struct costing costing = { .waits = waits, .trace = trace, .links = links, .cover.gate = waits->gate };
+    struct costing costing = {
+        .waits = waits, .trace = trace, .links = links, .cover.gate = waits->gate, .joined.gate = waits->gate
+    };
+    int64_t *last_devices = NULL;
     struct ap_gate *gate = waits->gate;
     if (!waits->count || !links->count)
         return AP_OK;
     enum ap_status status = AP_ALLOC(gate, costing.by_end, 2 * waits->count, reterr);
     AP_AND_THEN(status, AP_ALLOC(gate, costing.launches, 2 * links->count, reterr));
     AP_AND_THEN(status, AP_ALLOC(gate, costing.next_ns, 4 * waits->count, reterr));
+    AP_AND_THEN(status, AP_ALLOC_CLEARED(gate, costing.device_counts, trace->track_count, reterr));
+    AP_AND_THEN(status, AP_ALLOC_CLEARED(gate, last_devices, trace->track_count, reterr));
     AP_AND_THEN(status, ap_gpu_cover_init(&costing.cover, trace, links, every_row, NULL, gate, reterr));
+    if (costing.cover.device_count > 1)
+        AP_AND_THEN(status, ap_gpu_cover_join(&costing.joined, &costing.cover, reterr));
     if (status == AP_OK) {
         costing.queued_ns = costing.next_ns + waits->count;
         costing.behind_ns = costing.queued_ns + waits->count;
         costing.until_ns = costing.behind_ns + waits->count;
+        count_devices(&costing, last_devices);
         cost_all(&costing);
     }
     ap_gpu_cover_release(&costing.cover);
+    ap_gpu_cover_release(&costing.joined);
     AP_FREE(gate, costing.by_end, 2 * waits->count);
     AP_FREE(gate, costing.launches, 2 * links->count);
     AP_FREE(gate, costing.next_ns, 4 * waits->count);
+    AP_FREE(gate, costing.device_counts, trace->track_count);
+    AP_FREE(gate, last_devices, trace->track_count);
     return status;
 }

@@ -33,7 +33,10 @@ struct phase_sums {
     int64_t host_ns, host_steady_ns, device_steady_ns; /* of all phases */
     int64_t added_host_ns, added_device_ns;            /* what backward adds to gradients that are there already */
     uint64_t steady_steps;
-    bool fills; /* zero_grad has operators that write zeros: else it forgets gradients */
+    int64_t beyond_launch_ns; /* of kernels of the optimizer, what launching each does not take */
+    uint32_t update;          /* the operator of its first kernel */
+    bool updates_differ;      /* others have another one: a tensor takes several passes */
+    bool fills;               /* zero_grad has operators that write zeros: else it forgets gradients */
     struct ap_stretches optimizer;
     bool overflowed;
 };
@@ -211,6 +214,20 @@ static bool is_launched_steadily(const struct ap_part_context *context, struct a
     return step < steps->count && ap_step_is_steady(&steps->steps[step]);
 }
 
+/* A kernel that alone updates a large tensor takes as long in any form: only launching it can go. */
+#define LAUNCH_NS 10000
+
+static void take_update(const struct ap_trace *trace, const struct ap_device_row *linked, struct phase_sums *sums)
+{
+    int64_t dur_ns = trace->events.dur_ns[linked->row];
+    uint32_t name = linked->op == AP_NO_ROW ? 0 : trace->events.name[linked->op];
+    if (!sums->of[AP_PHASE_optimizer].device_rows)
+        sums->update = name;
+    sums->updates_differ |= !name || name != sums->update;
+    if (dur_ns > LAUNCH_NS)
+        sums->beyond_launch_ns = ap_add_sat(sums->beyond_launch_ns, dur_ns - LAUNCH_NS, &sums->overflowed);
+}
+
 static void sum_device(struct ap_part_context *context, struct phase_sums *sums)
 {
     const struct ap_trace *trace = context->trace;
@@ -225,6 +242,8 @@ static void sum_device(struct ap_part_context *context, struct phase_sums *sums)
         device = ap_row_device(trace, linked->row);
         enum ap_phase phase = ap_phase_of_work(&context->facts->phases, trace, linked);
         struct phase_total *total = &sums->of[phase];
+        if (phase == AP_PHASE_optimizer)
+            take_update(trace, linked, sums);
         total->device_rows++;
         total->device_ns = ap_add_sat(total->device_ns, dur_ns, &sums->overflowed);
         if (is_launched_steadily(context, &cursor, linked)) {
@@ -350,6 +369,8 @@ static void add_optimizer_cost(struct ap_part_context *context, struct phase_sum
     const int64_t *cause_ns = context->facts->split.window.cause_ns;
     int64_t ns = ap_add_sat(cause_ns[AP_IDLE_host_optimizer], cause_ns[AP_IDLE_launch_overhead], &sums->overflowed);
     ns = ap_add_sat(ns, total->device_busy_ns, &sums->overflowed);
+    if (!sums->updates_differ)
+        ns = ns > sums->beyond_launch_ns ? ns - sums->beyond_launch_ns : 0;
     ap_add_time(model, to, "optimizer_cost_us", context->facts->split.has_gpu ? ns : total->host_ns);
 }
 

@@ -404,6 +404,24 @@ static void passes_without_backward_are_told_by_where_they_stand(void)
     end(&run);
 }
 
+/* Without its graph the pass of a target or a teacher is needed still. */
+static void a_pass_that_is_taken_out_of_its_graph_saves_its_nodes(void)
+{
+    struct run run;
+    for (int detaches = 0; detaches < 2; detaches++) {
+        begin(&run);
+        for (uint32_t step = 1; step <= 3; step++) {
+            op(&run, "aten::linear", step * 1000, 20, step * 10 - 2);
+            op(&run, "aten::relu", step * 1000 + 30, 10, step * 10 - 1);
+            op(&run, detaches ? "aten::detach" : "aten::select", step * 1000 + 50, 5, 0);
+            training(&run, step * 1000 + 100, step);
+        }
+        analyze(&run);
+        is_int(habit(&run, "unused_graph", "saves_us"), detaches ? 3 * 2 * 2 : 3 * 55, "two nodes, or the pass");
+        end(&run);
+    }
+}
+
 /* A critic that is updated several times a step is shown something new each time. */
 static void what_another_update_follows_is_no_evaluation(void)
 {
@@ -1571,6 +1589,7 @@ int main(void)
     giving_back_goes_with_a_growing_concatenation();
     forward_work_in_a_node_is_recomputation();
     passes_without_backward_are_told_by_where_they_stand();
+    a_pass_that_is_taken_out_of_its_graph_saves_its_nodes();
     what_another_update_follows_is_no_evaluation();
     the_backward_of_a_last_pass_may_still_come();
     what_follows_the_optimizer_is_no_evaluation_without_marks();

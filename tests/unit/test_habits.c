@@ -245,9 +245,12 @@ static void forward_work_in_a_node_is_recomputation(void)
     op(&run, "aten::mm", 70, 20, 0);
     node(&run, 200, 100, 6);
     op(&run, "aten::mm", 220, 60, 0);
+    node(&run, 400, 100, 4);
+    op(&run, "aten::lstm", 410, 30, 9);
+    op(&run, "aten::mkldnn_rnn_layer_backward", 450, 40, 0);
     analyze(&run);
-    is_int(habit(&run, "recompute", "count"), 1, "in the first node");
-    is_int(habit(&run, "recompute", "total_us"), 60, "from its start to the end of the last forward operator");
+    is_int(habit(&run, "recompute", "count"), 2, "in the first and in the last node");
+    is_int(habit(&run, "recompute", "total_us"), 60 + 40, "from its start to the end of the last forward operator");
     end(&run);
 }
 

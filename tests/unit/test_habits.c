@@ -676,10 +676,16 @@ static void lines_and_hooks_are_told_by_frames(void)
     row(&run, "1", "torch/nn/modules/module.py(1): _call_impl", PYTHON, 930, 60);
     row(&run, "1", "train.py(7): forward", PYTHON, 931, 5);
     row(&run, "1", "train.py(8): watch", PYTHON, 940, 40);
+    node(&run, 1000, 60, 5);
+    row(&run, "1", "torch/utils/hooks.py(128): hook", PYTHON, 1005, 50);
+    row(&run, "1", "train.py(8): watch", PYTHON, 1010, 40);
+    node(&run, 1100, 60, 4);
+    row(&run, "1", "torch/autograd/function.py(311): apply", PYTHON, 1105, 50);
+    row(&run, "1", "train.py(12): backward", PYTHON, 1110, 40);
     analyze(&run);
     is_int(habit(&run, "python_line", "total_us"), 300, "with its comprehension and what the library does");
     ok(ap_text_equal(ap_value_text(at(&run, "habits.python_line.line")), AP_TEXT("train.py(3): tokenize")), "the line");
-    is_int(habit(&run, "module_hook", "total_us"), 40, "what a module calls beside its forward");
+    is_int(habit(&run, "module_hook", "total_us"), 40 + 40, "what a module calls beside its forward, and backward");
     end(&run);
 }
 

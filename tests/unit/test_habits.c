@@ -538,12 +538,14 @@ static void the_order_of_products_is_judged_by_shapes(void)
     begin(&run);
     op_with(&run, "aten::mm", 0, 900, 0, "[[400,400],[400,400]]", types);
     op_with(&run, "aten::view", 900, 1, 0, "[[400,400],[]]", types);
+    op_with(&run, "aten::reshape", 902, 6, 0, "[[400,4],[]]", types);
+    op(&run, "aten::clone", 903, 4, 0);
     op_with(&run, "aten::mm", 910, 100, 0, "[[400,400],[400,4]]", types);
     op_with(&run, "aten::mm", 2000, 900, 0, "[[400,400],[400,400]]", types);
     op_with(&run, "aten::softmax", 2900, 1, 0, "[[400,400],[]]", types);
     op_with(&run, "aten::mm", 2910, 100, 0, "[[400,400],[400,4]]", types);
     analyze(&run);
-    is_int(habit(&run, "product_order", "count"), 1, "views keep the product, softmax does not");
+    is_int(habit(&run, "product_order", "count"), 1, "views, and copies of the other operand, keep it; softmax does not");
     is_int(habit(&run, "product_order", "total_us"), 1000, "both products");
     is_int(habit(&run, "product_order", "saves_us"), 980, "all but 2 of 101 parts of the arithmetic");
     end(&run);

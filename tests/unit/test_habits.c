@@ -619,12 +619,56 @@ static void tables_and_one_hot_rows_are_told_by_shapes(void)
     is_int(habit(&run, "one_hot_product", "total_us"), 90, "what is made and multiplied");
     end(&run);
     begin(&run);
+    op_with(&run, "aten::_embedding_bag", 0, 10, 0, "[[10000,8],[64],[8]]", "[\"float\",\"long int\",\"long int\"]");
+    op_with(&run, "aten::_embedding_bag_dense_backward", 20, 30, 0, "[[8,8],[64]]", "[\"float\",\"long int\"]");
+    op_with(&run, "aten::sqrt", 60, 100, 0, "[[10000,8]]", "[\"float\"]");
+    analyze(&run);
+    is_int(habit(&run, "embedding_gradient", "total_us"), 130, "of sums of rows");
+    end(&run);
+    begin(&run);
     op(&run, "aten::one_hot", 0, 20, 0);
     op_with(&run, "aten::scatter_", 5, 10, 0, "[[32,500],[],[32,1],[]]",
             "[\"long int\",\"Scalar\",\"long int\",\"Scalar\"]");
     op_with(&run, "aten::matmul", 100, 80, 0, "[[500,32],[32,16]]", "[\"float\",\"float\"]");
     analyze(&run);
     is_int(habit(&run, "one_hot_product", "total_us"), 90, "transposed, it adds up rows by class");
+    end(&run);
+}
+
+/* Rows are made, joined with others or not, and multiplied; without sizes. */
+static void rows_without_sizes(struct run *run, int made, const char *joined, int64_t product_us, const char *product)
+{
+    begin(run);
+    op(run, "aten::relu", 0, 10, 0);
+    for (int i = 0; i < made; i++) {
+        op(run, "aten::one_hot", 20 + 200 * i, 90, 0);
+        op(run, "aten::to", 120 + 200 * i, 90, 0);
+    }
+    op(run, joined, 1000, 10, 0);
+    op(run, product, 1020, product_us, 7);
+    analyze(run);
+}
+
+static void one_hot_rows_are_told_by_what_follows(void)
+{
+    struct run run;
+    rows_without_sizes(&run, 1, "aten::view", 200, "aten::matmul");
+    is_int(habit(&run, "one_hot_product", "total_us"), 1200, "from the rows to the product");
+    end(&run);
+    rows_without_sizes(&run, 3, "aten::cat", 200, "aten::matmul");
+    is_int(habit(&run, "one_hot_product", "count"), 1, "of several columns");
+    end(&run);
+    rows_without_sizes(&run, 1, "aten::cat", 200, "aten::matmul");
+    is_int(habit(&run, "one_hot_product", "count"), 0, "beside other data");
+    end(&run);
+    rows_without_sizes(&run, 1, "aten::view", 200, "aten::linear");
+    is_int(habit(&run, "one_hot_product", "count"), 0, "a layer may be given something else");
+    end(&run);
+    rows_without_sizes(&run, 1, "aten::mul", 200, "aten::matmul");
+    is_int(habit(&run, "one_hot_product", "count"), 0, "used for something else");
+    end(&run);
+    rows_without_sizes(&run, 1, "aten::view", 20000, "aten::matmul");
+    is_int(habit(&run, "one_hot_product", "count"), 0, "labels before a large product");
     end(&run);
 }
 
@@ -1610,6 +1654,7 @@ int main(void)
     layers_of_one_input_are_no_order();
     shapes_tell_of_doubles_and_of_growth();
     tables_and_one_hot_rows_are_told_by_shapes();
+    one_hot_rows_are_told_by_what_follows();
     scores_that_one_hot_rows_pick_are_told();
     what_the_caller_chooses_is_told_with_its_line();
     lines_and_hooks_are_told_by_frames();

@@ -92,12 +92,23 @@ static void find_transforms(struct ap_habit_shapes *shapes)
 
 /* ---- embedding tables ---- */
 
+/* Of rows of a table, or of sums of them. */
+static bool is_look_up(struct ap_text name)
+{
+    return ap_text_is(name, "aten::embedding") || ap_text_is(name, "aten::_embedding_bag");
+}
+
+static bool is_dense_gradient(struct ap_text name)
+{
+    return ap_text_is(name, "aten::embedding_dense_backward") || ap_text_is(name, "aten::_embedding_bag_dense_backward");
+}
+
 /* How many rows of the table all its look-ups of a step can touch; 0 = no look-up in it. */
 static double touched_rows(struct ap_habit_shapes *shapes, const struct ap_tensor_dims *table, double updates)
 {
     double rows = 0;
     for (uint32_t i = 0; i < shapes->work->shape_map.count; i++) {
-        if (!ap_text_is(ap_habit_shape_name(shapes, i), "aten::embedding"))
+        if (!is_look_up(ap_habit_shape_name(shapes, i)))
             continue;
         ap_habit_read_shape(shapes, i);
         const struct ap_tensor_dims *weight = ap_habit_shape_input(shapes, 0), *indices = ap_habit_shape_input(shapes, 1);
@@ -142,10 +153,10 @@ static void add_table(struct ap_habit_shapes *shapes, const struct ap_tensor_dim
 {
     for (uint32_t i = 0; i < shapes->work->shape_map.count; i++) {
         struct ap_text name = ap_habit_shape_name(shapes, i);
-        if (ap_text_is(name, "aten::embedding") || ap_text_is(name, "aten::index_select"))
+        if (is_look_up(name) || ap_text_is(name, "aten::embedding_bag") || ap_text_is(name, "aten::index_select"))
             continue;
         ap_habit_read_shape(shapes, i);
-        double share = ap_text_is(name, "aten::embedding_dense_backward") ? is_first : table_share(shapes, table);
+        double share = is_dense_gradient(name) ? is_first : table_share(shapes, table);
         if (share > 0)
             ap_habit_add_shape(shapes, AP_HABIT_embedding_gradient, i, share * (1 - touched_ratio));
     }
@@ -172,10 +183,10 @@ static void find_tables(struct ap_habit_shapes *shapes)
     struct ap_tensor_dims found[TRIES_MAX];
     uint32_t found_count = 0;
     double updates = (double)(shapes->facts->steps.count ? shapes->facts->steps.count : 1);
-    if (!calls_of(shapes, "aten::embedding_dense_backward"))
+    if (!calls_of(shapes, "aten::embedding_dense_backward") && !calls_of(shapes, "aten::_embedding_bag_dense_backward"))
         return;
     for (uint32_t i = 0, tries = 0; i < shapes->work->shape_map.count && tries < TRIES_MAX; i++) {
-        if (!ap_text_is(ap_habit_shape_name(shapes, i), "aten::embedding"))
+        if (!is_look_up(ap_habit_shape_name(shapes, i)))
             continue;
         ap_habit_read_shape(shapes, i);
         const struct ap_tensor_dims *weight = ap_habit_shape_input(shapes, 0);

@@ -748,10 +748,10 @@ static void two_models(struct run *run, int cleared)
     for (int step = 1; step <= 3; step++) {
         int64_t start_us = 1000 * step;
         op(run, "aten::linear", start_us, 20, 0);
-        node(run, start_us + 100, 20, (uint32_t)(10 * step));
+        node(run, start_us + 100, 20, (uint32_t)(10 * step + 9));
         gradient(run, start_us + 120, "[[16,8]]", step != cleared);
         gradient(run, start_us + 140, "[[16]]", step != cleared);
-        node(run, start_us + 200, 20, (uint32_t)(10 * step + 1));
+        node(run, start_us + 200, 20, (uint32_t)(10 * step + 8));
         gradient(run, start_us + 220, "[[16,8]]", false);
         gradient(run, start_us + 240, "[[16]]", false);
         row(run, "1", "Optimizer.step#AdamW.step", ANNOTATION, start_us + 300, 10);
@@ -768,6 +768,95 @@ static void a_reference_with_gradients_is_told(void)
     end(&run);
     two_models(&run, 2);
     is_int(habit(&run, "unneeded_gradient", "count"), 0, "of an optimizer that steps now and then");
+    end(&run);
+}
+
+static void the_input_of_what_is_computed_again_is_needed(void)
+{
+    struct run run;
+    begin(&run);
+    for (int step = 0; step < 2; step++) {
+        node(&run, 1000 * step, 300, (uint32_t)(2 * step + 5)); /* a block that was checkpointed */
+        op(&run, "aten::mm", 1000 * step + 20, 50, 0);
+        op(&run, "aten::mm", 1000 * step + 80, 50, 0);
+        gradient(&run, 1000 * step + 140, "[[16,8]]", false);
+        gradient(&run, 1000 * step + 160, "[[4,16]]", false); /* is handed on */
+        node(&run, 1000 * step + 310, 50, (uint32_t)(2 * step + 4));
+        row(&run, "1", "Optimizer.step#SGD.step", ANNOTATION, 1000 * step + 400, 50);
+        op_with(&run, "aten::add_", 1000 * step + 410, 20, 0, "[[16,8],[16,8],[]]", "[\"float\",\"float\",\"Scalar\"]");
+    }
+    analyze(&run);
+    is_int(habit(&run, "unneeded_gradient", "count"), 0, "though no optimizer is called with its sizes");
+    end(&run);
+}
+
+/* A layer's node, with the products of its gradients, and its gradient, without sizes. */
+static void layer_back(struct run *run, int64_t start_us, uint32_t sequence, int products, bool adds)
+{
+    node(run, start_us, 50, sequence);
+    for (int i = 0; i < products; i++)
+        op(run, "aten::mm", start_us + 2 + 20 * i, 20, 0);
+    row(run, "1", "autograd::engine::evaluate_function: torch::autograd::AccumulateGrad", OPERATOR, start_us + 52, 10);
+    op(run, "torch::autograd::AccumulateGrad", start_us + 53, 8, 0);
+    op(run, adds ? "aten::add_" : "aten::detach", start_us + 54, 4, 0);
+}
+
+/* Two trained layers and two others, whose gradients come behind or before; @cleared: the step that makes all anew. */
+static void teacher_and_student(struct run *run, bool are_last, int last_products, int cleared, const char *clear)
+{
+    begin(run);
+    for (int step = 1; step <= 3; step++) {
+        int64_t start_us = 1000 * step;
+        for (int layer = 0; layer < 4; layer++)
+            layer_back(run, start_us + 100 * layer, (uint32_t)(10 * step + 9 - layer), layer % 2 ? last_products : 2,
+                       (layer >= 2) == are_last && step != cleared);
+        row(run, "1", "Optimizer.step#AdamW.step", ANNOTATION, start_us + 500, 10);
+        row(run, "1", clear, ANNOTATION, start_us + 520, 20);
+        op(run, "aten::linear", start_us + 600, 20, 0);
+    }
+    analyze(run);
+}
+
+static void gradients_that_nothing_clears_are_told_without_sizes(void)
+{
+    static const char clear[] = "Optimizer.zero_grad#AdamW.zero_grad";
+    struct run run;
+    teacher_and_student(&run, true, 2, 0, clear);
+    is_int(habit(&run, "unneeded_gradient", "count"), 3, "a frozen backbone: none of it is trained");
+    is_int(habit(&run, "unneeded_gradient", "saves_us"), 3 * 162, "all of it");
+    end(&run);
+    teacher_and_student(&run, false, 1, 0, clear);
+    is_int(habit(&run, "unneeded_gradient", "saves_us"), 3 * 161, "a teacher: nothing behind its first layer");
+    end(&run);
+    teacher_and_student(&run, false, 2, 0, clear);
+    is_int(habit(&run, "unneeded_gradient", "saves_us"), 3 * 2 * (20 + 8), "layers before trained ones hand it on");
+    end(&run);
+    teacher_and_student(&run, true, 2, 2, clear);
+    is_int(habit(&run, "unneeded_gradient", "count"), 0, "an optimizer that steps now and then clears them");
+    end(&run);
+    teacher_and_student(&run, true, 2, 0, "clear");
+    is_int(habit(&run, "unneeded_gradient", "count"), 0, "what clears gradients is not known");
+    end(&run);
+    begin(&run);
+    for (int step = 1; step <= 2; step++) {
+        for (int layer = 0; layer < 4; layer++) /* the trunk's come again with the second loss */
+            layer_back(&run, 1000 * step + 100 * layer, (uint32_t)(10 * step + (layer % 2 ? 0 : 9 - layer)), 2, layer == 3);
+        row(&run, "1", clear, ANNOTATION, 1000 * step + 500, 10);
+        row(&run, "1", "Optimizer.step#AdamW.step", ANNOTATION, 1000 * step + 520, 10);
+    }
+    analyze(&run);
+    is_int(habit(&run, "unneeded_gradient", "count"), 0, "two losses go back one after the other");
+    end(&run);
+    begin(&run);
+    op(&run, "aten::zero_", 10, 5, 0);
+    for (int step = 1; step <= 2; step++) {
+        for (int layer = 0; layer < 4; layer++)
+            layer_back(&run, 1000 * step + 100 * layer, (uint32_t)(10 * step + 9 - layer), 2, layer >= 2);
+        row(&run, "1", clear, ANNOTATION, 1000 * step + 500, 10);
+        row(&run, "1", "Optimizer.step#AdamW.step", ANNOTATION, 1000 * step + 520, 10);
+    }
+    analyze(&run);
+    is_int(habit(&run, "unneeded_gradient", "count"), 0, "gradients may be filled with zeros");
     end(&run);
 }
 
@@ -869,6 +958,8 @@ int main(void)
     experts_that_run_on_all_tokens_are_told();
     metrics_of_all_results_are_told();
     a_reference_with_gradients_is_told();
+    the_input_of_what_is_computed_again_is_needed();
+    gradients_that_nothing_clears_are_told_without_sizes();
     a_base_that_is_not_frozen_is_told();
     return done();
 }

@@ -245,9 +245,12 @@ static void forward_work_in_a_node_is_recomputation(void)
     op(&run, "aten::mm", 70, 20, 0);
     node(&run, 200, 100, 6);
     op(&run, "aten::mm", 220, 60, 0);
+    node(&run, 400, 100, 4);
+    op(&run, "aten::lstm", 410, 30, 9);
+    op(&run, "aten::mkldnn_rnn_layer_backward", 450, 40, 0);
     analyze(&run);
-    is_int(habit(&run, "recompute", "count"), 1, "in the first node");
-    is_int(habit(&run, "recompute", "total_us"), 60, "from its start to the end of the last forward operator");
+    is_int(habit(&run, "recompute", "count"), 2, "in the first and in the last node");
+    is_int(habit(&run, "recompute", "total_us"), 60 + 40, "from its start to the end of the last forward operator");
     end(&run);
 }
 
@@ -404,6 +407,24 @@ static void passes_without_backward_are_told_by_where_they_stand(void)
     end(&run);
 }
 
+/* Without its graph the pass of a target or a teacher is needed still. */
+static void a_pass_that_is_taken_out_of_its_graph_saves_its_nodes(void)
+{
+    struct run run;
+    for (int detaches = 0; detaches < 2; detaches++) {
+        begin(&run);
+        for (uint32_t step = 1; step <= 3; step++) {
+            op(&run, "aten::linear", step * 1000, 20, step * 10 - 2);
+            op(&run, "aten::relu", step * 1000 + 30, 10, step * 10 - 1);
+            op(&run, detaches ? "aten::detach" : "aten::select", step * 1000 + 50, 5, 0);
+            training(&run, step * 1000 + 100, step);
+        }
+        analyze(&run);
+        is_int(habit(&run, "unused_graph", "saves_us"), detaches ? 3 * 2 * 2 : 3 * 55, "two nodes, or the pass");
+        end(&run);
+    }
+}
+
 /* A critic that is updated several times a step is shown something new each time. */
 static void what_another_update_follows_is_no_evaluation(void)
 {
@@ -517,12 +538,14 @@ static void the_order_of_products_is_judged_by_shapes(void)
     begin(&run);
     op_with(&run, "aten::mm", 0, 900, 0, "[[400,400],[400,400]]", types);
     op_with(&run, "aten::view", 900, 1, 0, "[[400,400],[]]", types);
+    op_with(&run, "aten::reshape", 902, 6, 0, "[[400,4],[]]", types);
+    op(&run, "aten::clone", 903, 4, 0);
     op_with(&run, "aten::mm", 910, 100, 0, "[[400,400],[400,4]]", types);
     op_with(&run, "aten::mm", 2000, 900, 0, "[[400,400],[400,400]]", types);
     op_with(&run, "aten::softmax", 2900, 1, 0, "[[400,400],[]]", types);
     op_with(&run, "aten::mm", 2910, 100, 0, "[[400,400],[400,4]]", types);
     analyze(&run);
-    is_int(habit(&run, "product_order", "count"), 1, "views keep the product, softmax does not");
+    is_int(habit(&run, "product_order", "count"), 1, "views, and copies of the other operand, keep it; softmax does not");
     is_int(habit(&run, "product_order", "total_us"), 1000, "both products");
     is_int(habit(&run, "product_order", "saves_us"), 980, "all but 2 of 101 parts of the arithmetic");
     end(&run);
@@ -613,6 +636,43 @@ static void tables_and_one_hot_rows_are_told_by_shapes(void)
     end(&run);
 }
 
+/* Rows are made, joined with others or not, and multiplied; without sizes. */
+static void rows_without_sizes(struct run *run, int made, const char *joined, int64_t product_us, const char *product)
+{
+    begin(run);
+    op(run, "aten::relu", 0, 10, 0);
+    for (int i = 0; i < made; i++) {
+        op(run, "aten::one_hot", 20 + 200 * i, 90, 0);
+        op(run, "aten::to", 120 + 200 * i, 90, 0);
+    }
+    op(run, joined, 1000, 10, 0);
+    op(run, product, 1020, product_us, 7);
+    analyze(run);
+}
+
+static void one_hot_rows_are_told_by_what_follows(void)
+{
+    struct run run;
+    rows_without_sizes(&run, 1, "aten::view", 200, "aten::matmul");
+    is_int(habit(&run, "one_hot_product", "total_us"), 1200, "from the rows to the product");
+    end(&run);
+    rows_without_sizes(&run, 3, "aten::cat", 200, "aten::matmul");
+    is_int(habit(&run, "one_hot_product", "count"), 1, "of several columns");
+    end(&run);
+    rows_without_sizes(&run, 1, "aten::cat", 200, "aten::matmul");
+    is_int(habit(&run, "one_hot_product", "count"), 0, "beside other data");
+    end(&run);
+    rows_without_sizes(&run, 1, "aten::view", 200, "aten::linear");
+    is_int(habit(&run, "one_hot_product", "count"), 0, "a layer may be given something else");
+    end(&run);
+    rows_without_sizes(&run, 1, "aten::mul", 200, "aten::matmul");
+    is_int(habit(&run, "one_hot_product", "count"), 0, "used for something else");
+    end(&run);
+    rows_without_sizes(&run, 1, "aten::view", 20000, "aten::matmul");
+    is_int(habit(&run, "one_hot_product", "count"), 0, "labels before a large product");
+    end(&run);
+}
+
 static void scores_by_one_hot(struct run *run, const char *types)
 {
     begin(run);
@@ -663,10 +723,16 @@ static void lines_and_hooks_are_told_by_frames(void)
     row(&run, "1", "torch/nn/modules/module.py(1): _call_impl", PYTHON, 930, 60);
     row(&run, "1", "train.py(7): forward", PYTHON, 931, 5);
     row(&run, "1", "train.py(8): watch", PYTHON, 940, 40);
+    node(&run, 1000, 60, 5);
+    row(&run, "1", "torch/utils/hooks.py(128): hook", PYTHON, 1005, 50);
+    row(&run, "1", "train.py(8): watch", PYTHON, 1010, 40);
+    node(&run, 1100, 60, 4);
+    row(&run, "1", "torch/autograd/function.py(311): apply", PYTHON, 1105, 50);
+    row(&run, "1", "train.py(12): backward", PYTHON, 1110, 40);
     analyze(&run);
     is_int(habit(&run, "python_line", "total_us"), 300, "with its comprehension and what the library does");
     ok(ap_text_equal(ap_value_text(at(&run, "habits.python_line.line")), AP_TEXT("train.py(3): tokenize")), "the line");
-    is_int(habit(&run, "module_hook", "total_us"), 40, "what a module calls beside its forward");
+    is_int(habit(&run, "module_hook", "total_us"), 40 + 40, "what a module calls beside its forward, and backward");
     end(&run);
 }
 
@@ -1579,6 +1645,7 @@ int main(void)
     giving_back_goes_with_a_growing_concatenation();
     forward_work_in_a_node_is_recomputation();
     passes_without_backward_are_told_by_where_they_stand();
+    a_pass_that_is_taken_out_of_its_graph_saves_its_nodes();
     what_another_update_follows_is_no_evaluation();
     the_backward_of_a_last_pass_may_still_come();
     what_follows_the_optimizer_is_no_evaluation_without_marks();
@@ -1588,6 +1655,7 @@ int main(void)
     layers_of_one_input_are_no_order();
     shapes_tell_of_doubles_and_of_growth();
     tables_and_one_hot_rows_are_told_by_shapes();
+    one_hot_rows_are_told_by_what_follows();
     scores_that_one_hot_rows_pick_are_told();
     what_the_caller_chooses_is_told_with_its_line();
     lines_and_hooks_are_told_by_frames();

@@ -1432,3 +1432,14 @@ def prefix_without_sizes(planted):
             tokens = torch.cat([tokens, head(state[:, -1]).argmax(-1, keepdim=True)], 1)
         return tokens
     return inference(generate)
+
+
+def watched_backward(planted):
+    """Hooks of the backward pass compute statistics of each gradient, left from a hunt for large ones; the twin has none."""
+    model, (batch, labels), seen = mlp(192, *[256] * 4, CLASSES), rows(512, 192), {}
+
+    def watch(module, _given, gradients):
+        seen[module] = gradients[0].std(), gradients[0].abs().max(), gradients[0].histc(32)
+    for module in model.modules() if planted else ():
+        module.register_full_backward_hook(watch)
+    return training(model, lambda: functional.cross_entropy(model(batch), labels))

@@ -556,5 +556,6 @@ JOBS = {
     "negatives-by-weight": Job(habits.negatives_by_weight, ["draws-sum-all-weights"], steps=4, windows=9, profiler=SHAPES),
     "edges-for-each-layer": Job(habits.edges_for_each_layer, ["prepared-for-each-layer"], steps=4, windows=5,
                                 profiler=SHAPES),
+    "watched-backward": Job(habits.watched_backward, ["module-hooks"], steps=3, windows=9, profiler=STACKS),
     "checked-at-each-draw": Job(habits.checked_at_each_draw, ["argument-checks-on-cpu"], steps=3, windows=9),
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Work on all scores for a choice that needs less of it. */
+ * Work on all scores, or on all rows, for a choice that needs less of it. */
 #include "habit_items.h"
 
 #include "poison.h"
@@ -9,6 +9,8 @@
 #define LEAST_EACH 8               /* so many weights for each draw, or it is the draws that take the time */
 #define MOST_INNER 8               /* operators within a draw with replacement: without it, there is no sum of weights */
 #define DRAW_KEEPS 0.1             /* to find the place of each draw in the sums */
+#define MOST_OF_ONE_HOT 64         /* operators that make the rows of one product */
+#define MOST_TO_MADE 16            /* times as long as making the rows: the product of them */
 #define LOOKS_EACH 4               /* operators that are looked at before draws, for each operator of the thread */
 
 static bool is_named(const struct ap_habit_rows *rows, size_t at, const char *const *names, size_t count)
@@ -65,6 +67,48 @@ static enum ap_status look_at_draw(struct ap_habit_rows *rows, size_t at, size_t
     return ap_habit_add_stretch(rows, AP_HABIT_table_draw, at, at, DRAW_KEEPS, reterr);
 }
 
+/* Items that make one-hot rows of which a product behind them is taken. */
+struct one_hot {
+    size_t first, rows, joined;
+};
+
+static struct one_hot one_hot_before(const struct ap_habit_rows *rows, size_t at)
+{
+    static const char *const between[] = { "aten::to", "aten::select", "aten::slice", "aten::view", "aten::reshape" };
+    static const char *const makes[] = { "aten::one_hot" }, *const joins[] = { "aten::cat" };
+    struct one_hot found = { .first = at };
+    for (size_t back = at; back-- > 0 && at - back < MOST_OF_ONE_HOT && ap_habit_is_of_step(rows, at, back);) {
+        if (is_named(rows, back, makes, 1)) {
+            found.rows++;
+            found.first = back;
+        } else if (is_named(rows, back, joins, 1)) {
+            found.joined++;
+        } else if (!is_named(rows, back, between, AP_COUNT_OF(between))) {
+            break;
+        }
+    }
+    return found;
+}
+
+/* Where sizes tell nothing: a product that a program writes behind one-hot rows, with nothing between. What is joined with
+ * other data is not known, nor what a layer is given. Labels may be made so before an unlike product: rows that take long to
+ * make, beside the product, are many. */
+static enum ap_status look_at_product(struct ap_habit_rows *rows, size_t at, struct ap_error *reterr)
+{
+    static const char *const products[] = { "aten::matmul", "aten::mm" };
+    struct ap_tensor_list list;
+    if (!is_named(rows, at, products, AP_COUNT_OF(products)) || ap_habit_read_tensors(rows, at, &list))
+        return AP_OK;
+    struct one_hot made = one_hot_before(rows, at);
+    int64_t start_ns = ap_item_start_ns(rows, &rows->items[at]);
+    int64_t made_ns = start_ns - ap_item_start_ns(rows, &rows->items[made.first]);
+    if (made.joined > 1 || made.rows < made.joined + 1 || (!made.joined && made.rows > 1) ||
+        made_ns < (int64_t)made.rows * AP_HABIT_SHORT_NS ||
+        made_ns < (ap_item_end_ns(rows, &rows->items[at]) - start_ns) / MOST_TO_MADE)
+        return AP_OK;
+    return ap_habit_add_stretch(rows, AP_HABIT_one_hot_product, made.first, at, 0, reterr);
+}
+
 enum ap_status ap_habit_find_choices(struct ap_habit_rows *rows, struct ap_error *reterr)
 {
     size_t looks = LOOKS_EACH * rows->item_count;
@@ -75,6 +119,8 @@ enum ap_status ap_habit_find_choices(struct ap_habit_rows *rows, struct ap_error
             AP_TRY(look_at_argmax(rows, at, reterr));
         if (AP_HAS(words, DRAW))
             AP_TRY(look_at_draw(rows, at, &looks, reterr));
+        if (AP_HAS(words, HEAVY))
+            AP_TRY(look_at_product(rows, at, reterr));
     }
     return AP_OK;
 }

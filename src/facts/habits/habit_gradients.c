@@ -273,6 +273,12 @@ static bool is_needed(const struct ap_habit_rows *rows, const uint32_t key[2], u
     return !(rows->dropped && rows->dropped[row]) && ap_pair_map_find(&rows->updated, key[0], key[1]) != AP_PAIR_NONE;
 }
 
+/* A node goes through a graph of its own, as checkpointing does: it hands on the gradient of what it begins with. */
+static bool is_within_backward(const struct ap_habit_rows *rows, const struct backward *pass)
+{
+    return pass->node != AP_NO_ROW && !ap_text_ends_with(ap_row_name(rows->trace, pass->node), "AccumulateGrad");
+}
+
 /* The vector of a layer has a size that other layers' vectors may have too: it goes with the layer's matrix. */
 static void note_gradient(struct ap_habit_rows *rows, struct backward *pass, uint32_t row)
 {
@@ -281,7 +287,10 @@ static void note_gradient(struct ap_habit_rows *rows, struct backward *pass, uin
     struct ap_text dims = ap_habit_dims_of(rows, row);
     bool has_size = ap_habit_next_tensor(dims, &at, key);
     bool is_matrix = has_size && memchr(dims.data, ',', at);
-    if (has_size && !is_needed(rows, key, row)) {
+    bool is_needed_here = !has_size || is_needed(rows, key, row);
+    if (!is_needed_here && is_within_backward(rows, pass))
+        return;
+    if (!is_needed_here) {
         bool is_looked_at = ap_pair_map_find(&rows->looked_at, key[0], key[1]) != AP_PAIR_NONE;
         pass->unneeded++;
         pass->leaf = pass->is_behind_embedding ? row : pass->leaf;

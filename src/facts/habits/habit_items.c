@@ -94,6 +94,7 @@ struct reading {
     struct open_node nodes[MOST_NODES_OPEN];
     int depth;
     int64_t covered_ns;         /* by an item */
+    int64_t copied_ns;          /* end of what brings an operand into order */
     int64_t accumulating_ns;    /* end of the last accumulation of a gradient */
     int64_t update_ns, long_ns; /* end of the optimizer step that is read, and the sum of its longer operators */
     int64_t lists_ns;           /* sum of its operators on lists of tensors */
@@ -286,7 +287,12 @@ static enum ap_status follow_products(struct ap_habit_rows *rows, struct reading
                                       struct ap_error *reterr)
 {
     struct product next = { .batch = 0 };
-    if (AP_HAS(name_words, VIEW))
+    struct ap_text name = ap_row_name(rows->trace, row);
+    if (rows->trace->events.start_ns[row] < reading->copied_ns)
+        return AP_OK;
+    if (ap_text_is(name, "aten::reshape") || ap_text_is(name, "aten::contiguous"))
+        reading->copied_ns = ap_row_end_ns(rows->trace, row);
+    if (AP_HAS(name_words, VIEW) || reading->copied_ns > rows->trace->events.start_ns[row])
         return AP_OK;
     if (AP_HAS(name_words, PRODUCT) && !reading->depth && read_product(rows, row, &next))
         AP_TRY(judge_order(rows, &reading->product, &next, reterr));

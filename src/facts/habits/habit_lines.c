@@ -155,7 +155,7 @@ static uint32_t called_by(struct lines *lines, uint32_t line, struct ap_habit *h
 }
 
 /* What names of frames say of modules. */
-enum { SAYS_FORWARD = 1, SAYS_MODULE_CODE = 2, SAYS_MODULE = 4 };
+enum { SAYS_FORWARD = 1, SAYS_MODULE_CODE = 2, SAYS_MODULE = 4, SAYS_BACKWARD_HOOK = 8 };
 
 struct hooks {
     struct lines *lines;
@@ -172,6 +172,7 @@ static bool find_says(struct hooks *hooks)
         unsigned says = ap_text_ends_with(text, "forward") ? SAYS_FORWARD : 0;
         says |= ap_text_starts_with(text, "torch/nn/modules/module.py") ? SAYS_MODULE_CODE : 0;
         says |= ap_text_starts_with(text, "nn.Module: ") ? SAYS_MODULE : 0;
+        says |= ap_text_starts_with(text, "torch/utils/hooks.py") ? SAYS_BACKWARD_HOOK : 0;
         hooks->says[name] = (uint8_t)says;
         any |= says;
     }
@@ -203,17 +204,25 @@ static void mark_forwards(const struct hooks *hooks)
     }
 }
 
-/* Modules call forward and hooks alike: what runs beside a forward is a hook. */
+/* Modules call forward and hooks alike: what runs beside a forward is a hook. Those of the backward pass have a caller of
+ * their own. */
+static bool is_hook(const struct hooks *hooks, uint32_t row)
+{
+    uint32_t parent = hooks->lines->facts->tree.parent[row];
+    if (parent == AP_NO_ROW || !ap_row_is_of(hooks->trace, row, 1u << AP_KIND_python) ||
+        !ap_is_user_frame(&hooks->lines->habits->chains.frames, hooks->trace->events.name[row]))
+        return false;
+    return says_of(hooks, parent) & SAYS_BACKWARD_HOOK ||
+           (hooks->leads_to_forward[parent] && !hooks->leads_to_forward[row] && says_of(hooks, parent) & SAYS_MODULE_CODE);
+}
+
 static void add_hooks(const struct hooks *hooks)
 {
     struct ap_habits *habits = hooks->lines->habits;
     const struct ap_events *events = &hooks->trace->events;
     mark_forwards(hooks);
     for (uint32_t row = 0; row < events->count; row++) {
-        uint32_t parent = hooks->lines->facts->tree.parent[row];
-        if (hooks->leads_to_forward[row] || parent == AP_NO_ROW || !hooks->leads_to_forward[parent] ||
-            !(says_of(hooks, parent) & SAYS_MODULE_CODE) || !ap_row_is_of(hooks->trace, row, 1u << AP_KIND_python) ||
-            !ap_is_user_frame(&habits->chains.frames, events->name[row]))
+        if (!is_hook(hooks, row))
             continue;
         struct ap_habit *habit = ap_habit_add(habits, AP_HABIT_module_hook, row, events->dur_ns[row], events->dur_ns[row]);
         if (habit)

@@ -18,8 +18,10 @@ struct pass {
     enum ap_habit_id id;
     bool open;
     int64_t start_ns, end_ns, lead_ns, layers_ns;
+    int64_t graph_ns; /* of it, that making nodes takes */
     uint32_t row;
-    size_t first; /* item */
+    size_t first;       /* item */
+    bool may_be_needed; /* without its graph */
 };
 
 /* An agent that plays, or a search: layers are asked little, again and again, and what is done with the answers is neither
@@ -33,7 +35,8 @@ static void end_pass(struct ap_habit_rows *rows, struct pass *pass)
 {
     int64_t dur_ns = pass->end_ns - pass->start_ns, with_lead_ns = dur_ns + pass->lead_ns;
     if (pass->open && is_a_pass(pass, dur_ns)) {
-        (void)ap_habit_add_in_pieces(rows->habits, pass->id, pass->row, with_lead_ns, with_lead_ns);
+        (void)ap_habit_add_in_pieces(rows->habits, pass->id, pass->row, with_lead_ns,
+                                     pass->may_be_needed && pass->graph_ns < dur_ns ? pass->graph_ns : with_lead_ns);
         ap_habit_add_time(rows->habits, pass->id, pass->start_ns - pass->lead_ns, pass->end_ns);
     }
     pass->open = false;
@@ -101,26 +104,37 @@ static void go_on(struct ap_habit_rows *rows, struct pass *pass, size_t at, enum
         return;
     pass->end_ns = ap_item_end_ns(rows, item);
     pass->layers_ns += heavy ? pass->end_ns - ap_item_start_ns(rows, item) : 0;
+    if (ap_item_sequence(rows, item))
+        pass->graph_ns += (int64_t)(ap_habit_sequence_after(rows, at) - ap_item_sequence(rows, item)) * AP_HABIT_NODE_NS;
 }
 
-static bool is_detach(const struct ap_habit_rows *rows, size_t at)
+/* A result is taken out of its graph; what is written to a log is one element. */
+static bool is_detach(const struct ap_habit_rows *rows, size_t at, bool *ret_has_sizes)
 {
     struct ap_tensor_list list;
-    return ap_text_is(ap_row_name(rows->trace, rows->items[at].row), "aten::detach") &&
-           ap_habit_read_tensors(rows, at, &list) && ap_tensor_elements(&list.tensors[0], 0, list.tensors[0].count) > 1;
+    if (!ap_text_is(ap_row_name(rows->trace, rows->items[at].row), "aten::detach"))
+        return false;
+    *ret_has_sizes = ap_habit_read_tensors(rows, at, &list);
+    return !*ret_has_sizes || ap_tensor_elements(&list.tensors[0], 0, list.tensors[0].count) > 1;
 }
 
 /* The program takes a result out of its graph, and trains with it in the same forward pass: a discriminator that is shown
- * what the generator made, a target. The pass is needed then; without the graph it would take nearly as long. */
+ * what the generator made, a target. The pass is needed then; without the graph it would take nearly as long. Where no sizes
+ * are told, it is so perhaps. */
 static void leave_out_trained_with(const struct ap_habit_rows *rows, struct pass *pass)
 {
+    bool has_sizes = false;
     if (!pass->open || pass->id != AP_HABIT_unused_graph)
         return;
-    for (size_t at = pass->first; at < pass->first + MOST_TO_DETACH && ap_habit_is_of_step(rows, pass->first, at); at++)
-        if (is_detach(rows, at)) {
+    for (size_t at = pass->first; at < pass->first + MOST_TO_DETACH && ap_habit_is_of_step(rows, pass->first, at); at++) {
+        if (!is_detach(rows, at, &has_sizes))
+            continue;
+        pass->may_be_needed = true;
+        if (has_sizes) {
             pass->open = false;
             return;
         }
+    }
 }
 
 /* Of the items of one step that begin with @first: the last node of a backward pass; 0 = none. */

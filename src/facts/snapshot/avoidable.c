@@ -29,7 +29,7 @@ static enum ap_status find_passes(struct ap_avoidable_search *search, struct ap_
             AP_TRY(ap_mem_reserve(search->owners->gate, (void **)&search->passes, &search->pass_capacity,
                                   (size_t)search->pass_count + 1, sizeof(*search->passes), reterr));
             search->passes[search->pass_count++] =
-                (struct ap_pass){ .start = start, .use = ap_search_end(search), .done = AP_NO_ENTRY };
+                (struct ap_pass){ .start = start, .forward = i, .use = ap_search_end(search), .done = AP_NO_ENTRY };
             forward = true;
         }
         if (ap_search_is_forward(search, i))
@@ -285,7 +285,7 @@ static enum ap_status find_batches(struct ap_avoidable_search *search, struct ap
 /* ------------------------------------------------------------------------------------------------------------- outputs
  */
 
-/* Made in a forward, given back in the pass behind it: that one's start. */
+/* Made in a forward, given back in the pass behind it, or between that and the next forward: that one's start. */
 static bool outlives_its_pass(const struct ap_avoidable_search *search, uint32_t alloc, uint32_t end, uint32_t *ret_start)
 {
     const struct ap_pass *of = alloc == AP_NO_ENTRY ? NULL : ap_search_pass(search, alloc);
@@ -295,7 +295,7 @@ static bool outlives_its_pass(const struct ap_avoidable_search *search, uint32_t
     if (of + 1 >= last)
         return false;
     *ret_start = of[1].start;
-    return end >= of[1].start && (of + 2 >= last || end < of[2].start);
+    return end >= of[1].start && (of + 2 >= last || end < of[2].forward);
 }
 
 /* Its like is made again while it is there. */

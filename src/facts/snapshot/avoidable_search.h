@@ -20,9 +20,10 @@ struct ap_stay {
 
 /* A forward and what follows until the next one. */
 struct ap_pass {
-    uint32_t start, use; /* entries: the first; the first backward or optimizer work, or the end of the history */
-    uint32_t done;       /* the last entry that allocates for its backward; AP_NO_ENTRY = none */
-    uint32_t count;      /* allocations of its forward */
+    uint32_t start, forward; /* entries: the first; the first of its forward */
+    uint32_t use;            /* the first backward or optimizer work, or the end of the history */
+    uint32_t done;           /* the last entry that allocates for its backward; AP_NO_ENTRY = none */
+    uint32_t count;          /* allocations of its forward */
     uint32_t
         cut; /* of those at the peak, its forward's that were there when a request failed; while graphs are looked for */
     bool outgrown; /* and they are more than a forward makes */

@@ -25,6 +25,7 @@ static enum ap_status find_passes(struct ap_avoidable_search *search, struct ap_
     uint32_t start = search->of->first_entry;
     bool forward = false;
     for (uint32_t i = start; i < ap_search_end(search); i++) {
+        search->last_alloc = ap_search_allocates(search, i) ? i : search->last_alloc;
         if (ap_search_is_forward(search, i) && !forward) {
             AP_TRY(ap_mem_reserve(search->owners->gate, (void **)&search->passes, &search->pass_capacity,
                                   (size_t)search->pass_count + 1, sizeof(*search->passes), reterr));
@@ -228,14 +229,18 @@ enum ap_status ap_search_alike(struct ap_avoidable_search *search, const struct 
     return AP_OK;
 }
 
-/* First in, first out, and one at a time: the layers of a pass are freed in the other order, a data set never. */
-static bool is_a_queue(const struct ap_stay *list, uint32_t count)
+/* First in, first out, and one at a time: the layers of a pass are freed in the other order, a data set never. What goes
+ * behind the last allocation goes with all the rest, as when the loop's function returns. */
+static bool is_a_queue(const struct ap_avoidable_search *search, const struct ap_stay *list, uint32_t count)
 {
     uint32_t freed = 0, apart = 0;
     for (uint32_t i = 0; i < count && list[i].end != AP_NO_ENTRY; i++) {
+        bool is_apart = i && list[i].end - list[i - 1].end >= LEAST_ALIKE;
         if (i && list[i].end < list[i - 1].end)
             return false;
-        apart += i && list[i].end - list[i - 1].end >= LEAST_ALIKE;
+        if (i && !is_apart && list[i].end > search->last_alloc)
+            break;
+        apart += is_apart;
         freed++;
     }
     return freed >= LEAST_BATCHES && apart * 2 >= freed;
@@ -248,7 +253,7 @@ static enum ap_status cut_queue(struct ap_avoidable_search *search, const struct
     uint32_t count = 0;
     AP_TRY(ap_search_alike(search, like, &list, &count, reterr));
     enum ap_status status = AP_OK;
-    *ret_found = is_a_queue(list, count);
+    *ret_found = is_a_queue(search, list, count);
     for (uint32_t i = BATCHES_KEPT; i < count && *ret_found && status == AP_OK; i++) {
         uint32_t needed = list[i - BATCHES_KEPT].end;
         status = ap_search_cut(search, list[i].alloc, needed == AP_NO_ENTRY ? ap_search_end(search) : needed, like->bytes,

@@ -38,6 +38,7 @@ struct ap_avoidable_search {
     struct ap_pass *passes; /* in order */
     size_t pass_capacity;
     uint32_t pass_count;
+    uint32_t last_alloc;          /* the last entry that allocates */
     uint32_t peak;                /* the entry that reaches it */
     bool keeps_graphs;            /* at the end of the history there is more of its last forwards than one of them makes */
     uint32_t *allocations_before; /* by entry, from the device's first one on; while graphs are looked for */

@@ -417,17 +417,14 @@ typedef enum ap_status find_kind(struct ap_avoidable_search *search, struct ap_a
 
 static enum ap_status find_all(struct ap_avoidable_search *search, struct ap_avoidable *kinds, struct ap_error *reterr)
 {
-    static find_kind *const ways[] = { [AP_AVOIDABLE_OLD_GRADIENTS] = find_old_gradients,
-                                       [AP_AVOIDABLE_PREVIOUS_OUTPUTS] = find_previous_outputs,
-                                       [AP_AVOIDABLE_BATCHES_AHEAD] = find_batches,
-                                       [AP_AVOIDABLE_UNUSED_GRAPHS] = ap_search_unused_graphs,
-                                       [AP_AVOIDABLE_FAILED_STEP] = ap_search_failed_step,
-                                       [AP_AVOIDABLE_OLD_STATE] = ap_search_old_state,
-                                       [AP_AVOIDABLE_ACTIVATIONS] = find_activations,
-                                       [AP_AVOIDABLE_UNCHECKED] = ap_search_unchecked,
-                                       [AP_AVOIDABLE_LOGITS] = ap_search_logits,
-                                       [AP_AVOIDABLE_SCORES] = ap_search_scores,
-                                       [AP_AVOIDABLE_LARGE] = ap_search_large };
+    static find_kind *const ways[] = {
+        [AP_AVOIDABLE_OLD_GRADIENTS] = find_old_gradients,  [AP_AVOIDABLE_PREVIOUS_OUTPUTS] = find_previous_outputs,
+        [AP_AVOIDABLE_BATCHES_AHEAD] = find_batches,        [AP_AVOIDABLE_UNUSED_GRAPHS] = ap_search_unused_graphs,
+        [AP_AVOIDABLE_FAILED_STEP] = ap_search_failed_step, [AP_AVOIDABLE_REGROWN] = ap_search_regrown,
+        [AP_AVOIDABLE_OLD_STATE] = ap_search_old_state,     [AP_AVOIDABLE_ACTIVATIONS] = find_activations,
+        [AP_AVOIDABLE_UNCHECKED] = ap_search_unchecked,     [AP_AVOIDABLE_LOGITS] = ap_search_logits,
+        [AP_AVOIDABLE_SCORES] = ap_search_scores,           [AP_AVOIDABLE_LARGE] = ap_search_large
+    };
     AP_TRY(find_passes(search, reterr));
     for (size_t i = 0; i < AP_COUNT_OF(ways); i++) {
         search->count = 0;

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "frame_kind.h"
-#include "queue_order.h"
 #include "snapshot_state.h"
 #include "sort.h"
 

@@ -19,8 +19,7 @@
 #define LOOP_SHARE 0.75    /* of the periods */
 #define WARM_UP_SHARE 0.01 /* of the most in use: less is no growth worth a name */
 
-/* ------------------------------------------------------------------------------------------------------ comparable points
- */
+/* ---------------------------------------------------------------------------------------------------- comparable points */
 
 struct walk {
     const struct ap_replay *replay;
@@ -68,8 +67,7 @@ static void find_points(struct ap_growth *growth, struct walk *walk, int64_t *re
     *ret_allocated_bytes = walk->allocated_bytes;
 }
 
-/* --------------------------------------------------------------------------------------------------------- one row of
- * values */
+/* ------------------------------------------------------------------------------------------------- one row of values */
 
 static int by_number(const void *left, const void *right)
 {
@@ -230,7 +228,6 @@ struct origins {
     bool overflowed;
 };
 
-/* How origins are told apart. */
 struct way {
     enum alike alike;
     bool by_line;
@@ -308,6 +305,7 @@ struct candidate {
     int64_t bytes[AP_GROWTH_POINTS], counts[AP_GROWTH_POINTS];
     int64_t end_bytes, old_bytes, fresh_bytes; /* at the end; of these, at the first point; at the last, of its period */
     uint32_t first_entry, last_entry;
+    struct ap_queue_order order;
 };
 
 static enum ap_status fill_matrix(struct candidate *candidates, struct origins *origins, const struct ap_growth *growth,
@@ -327,6 +325,7 @@ static enum ap_status fill_matrix(struct candidate *candidates, struct origins *
             add(&to->bytes[point], true, stay.bytes, &origins->overflowed);
             to->counts[point]++;
         }
+        ap_queue_order_add(&to->order, stay.alloc, stay.at_end || !stay.stack);
         add(&to->end_bytes, stay.at_end, stay.bytes, &origins->overflowed);
         add(&to->old_bytes, stay.at_end && stay.first_point == 0, stay.bytes, &origins->overflowed);
         add(&to->fresh_bytes, stay.first_point + 1 == growth->point_count && stay.end_point == growth->point_count,
@@ -384,7 +383,8 @@ static enum ap_status keep_growing(struct ap_growth *growth, const struct candid
         bool more = of->counts[growth->point_count - 1] > of->counts[of->counts[0] ? 0 : 1]; /* first made */
         if (groups[i] > origins->groups.stack_count && origins->alike != ALIKE_IN_SIZE)
             more = grows_on(of->counts, growth->point_count); /* much else is counted with it */
-        if (!more || is_made_anew(of, growth->point_count - 1) || !grows_on(of->bytes, growth->point_count))
+        if (!more || ap_queue_order_holds(&of->order) || is_made_anew(of, growth->point_count - 1) ||
+            !grows_on(of->bytes, growth->point_count))
             continue;
         struct ap_growth_stack stack = describe(&candidates[i], origins, groups[i], growth);
         growth->stacks[growth->stack_count++] = stack;
@@ -453,8 +453,7 @@ static enum ap_status try_way(struct ap_growth *growth, struct way way, const st
 }
 
 /* Is a module called again and again, and something grows with it? Then the outermost frames, as far as the growing stacks
- * have them in common, do not reach into its call, and those of some go on into it. Where a stack was not recorded, nobody
- * knows. */
+ * have them in common, do not reach into its call, and those of some go on into it. Without a stack nobody knows. */
 static bool loops_over_calls(const struct ap_growth *growth, const struct ap_snapshot *snapshot)
 {
     uint32_t first_count, count, shared;

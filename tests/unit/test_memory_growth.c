@@ -300,6 +300,32 @@ static void a_leak_of_many_sizes(void)
     end(&bench);
 }
 
+/* Four come in each step. Where the oldest goes it is a queue that fills; where the newest goes, the others leak. */
+static void a_queue_that_fills_is_no_leak(void)
+{
+    for (int newest = 0; newest < 2; newest++) {
+        struct bench bench;
+        uint64_t queue[24];
+        int count = 0, from = 0;
+        begin(&bench);
+        for (int i = 0; i < 6; i++) {
+            mark(&bench);
+            for (int j = 0; j < 4; j++)
+                queue[count++] = take(&bench, 4 * MiB);
+            work(&bench);
+            if (i)
+                drop(&bench, newest ? queue[count - 5] : queue[from++]);
+        }
+        mark(&bench);
+        bench.warm_up = 1; /* all but the first have one caller */
+        play(&bench, true);
+        struct ap_growth growth = grow(&bench);
+        is_int(growth.verdict == AP_GROWTH_LEAK, newest, newest ? "a leak" : "a queue");
+        ap_growth_release(&growth);
+        end(&bench);
+    }
+}
+
 /* As many things as before, each made anew and larger in every step: what a decoder caches. */
 static void a_cache_that_grows_is_no_leak(void)
 {
@@ -898,6 +924,7 @@ int main(void)
     a_leak_with_annotations();
     a_leak_with_repetition();
     a_line_with_two_callers_leaks();
+    a_queue_that_fills_is_no_leak();
     steps_before_the_profiler_count();
     a_leak_of_many_sizes();
     a_cache_that_grows_is_no_leak();

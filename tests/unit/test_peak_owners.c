@@ -529,15 +529,18 @@ static void copies_are_told_by_their_sizes(void)
 static const char forward_frames[] = "/t/torch/nn/functional.py|linear;/u/train.py|main";
 static const char backward_frames[] = "engine.cpp|torch::autograd::Engine::evaluate_function()";
 
-/* One line of the user's makes two tensors of the size of each weight, and keeps both: the states of an optimizer. */
+/* One line of the user's makes two tensors of the size of each weight, and keeps both: the states of an optimizer. So are
+ * zeros, of which one is enough. */
 static void states_that_stay_are_no_copies(void)
 {
     enum { MIB = 1 << 20 };
-    for (int states = 1; states <= 2; states++) {
+    for (int kind = 1; kind <= 3; kind++) {
         struct bench bench;
+        int states = kind == 2 ? 2 : 1;
         begin(&bench);
-        uint32_t built = stack(&bench, MODULE_PY "|convert;/u/train.py|main");
-        uint32_t kept = stack(&bench, "/u/train.py|moments;/u/train.py|main"), forward = stack(&bench, forward_frames);
+        uint32_t built = stack(&bench, MODULE_PY "|convert;/u/train.py|main"), forward = stack(&bench, forward_frames);
+        uint32_t kept = stack(&bench, kind == 3 ? "??|at::_ops::zeros_like::call(X);/u/train.py|moments;/u/train.py|main"
+                                                : "/u/train.py|moments;/u/train.py|main");
         history(&bench);
         for (int i = 0; i < 4; i++)
             live(&bench, alloc(&bench, (4 + i) * MIB, built), (4 + i) * MIB, built);
@@ -547,8 +550,7 @@ static void states_that_stay_are_no_copies(void)
             give_back(&bench, alloc(&bench, 10, forward), 10, forward);
         segment(&bench, 0, -1);
         pass(&bench, 20);
-        is_int(of_category(&bench, 0, "copies of weights"), states == 1 ? 22 * MIB : 0,
-               states == 1 ? "a copy" : "two moments");
+        is_int(of_category(&bench, 0, "copies of weights"), kind == 1 ? 22 * MIB : 0, kind == 1 ? "a copy" : "moments");
         end(&bench);
     }
 }
@@ -582,6 +584,38 @@ static void copies_that_are_made_anew_are_copies(void)
     is_int(of_category(&bench, 0, "parameters"), 22 * MIB, "the weights");
     is_int(of_category(&bench, 0, "copies of weights"), 44 * MIB, "two copies");
     end(&bench);
+}
+
+/* A second model of the same sizes is built after the first one was trained. Where the lines that ran the first go on beside
+ * its own, both are trained; where they do not, the first one is only still there. */
+static void models_that_are_trained_side_by_side_are_no_copies(void)
+{
+    enum { MIB = 1 << 20 };
+    for (int both = 0; both < 2; both++) {
+        struct bench bench;
+        begin(&bench);
+        uint32_t built = stack(&bench, MODULE_PY "|convert;/u/train.py|main"), backward = stack(&bench, backward_frames);
+        uint32_t lines[2] = { stack(&bench, "/t/torch/nn/functional.py|linear;/u/train.py|actor"),
+                              stack(&bench, "/t/torch/nn/functional.py|linear;/u/train.py|critic") };
+        uint32_t state = stack(&bench, "/t/torch/optim/adamw.py|_init_group;/u/train.py|main");
+        history(&bench);
+        for (int model = 0; model < 2; model++) {
+            for (int i = 0; i < 4; i++)
+                live(&bench, alloc(&bench, (4 + i) * MIB, built), (4 + i) * MIB, built);
+            for (int pass = both ? 0 : model; pass <= model; pass++) {
+                uint64_t saved = alloc(&bench, 1000, lines[pass]);
+                wait_for(&bench, 40);
+                give_back(&bench, alloc(&bench, 50, backward), 50, backward);
+                give_back(&bench, saved, 1000, backward);
+            }
+            live(&bench, alloc(&bench, 2 * MIB, state), 2 * MIB, state);
+        }
+        segment(&bench, 0, -1);
+        pass(&bench, 20);
+        is_int(of_category(&bench, 0, "parameters"), (both ? 44 : 22) * MIB, both ? "two models" : "the last model");
+        is_int(of_category(&bench, 0, "copies of weights"), both ? 0 : 24 * MIB, both ? "no copy" : "and that of before");
+        end(&bench);
+    }
 }
 
 /* A constructor that runs in each step makes no weights. */
@@ -916,6 +950,9 @@ static void logits_and_scores_are_told_by_their_functions(void)
         { "/t/site-packages/torch/nn/functional.py|softmax;/u/dice.py|loss", "", 25 * MIB },
         { "x.cpp|torch::autograd::generated::SoftmaxBackward0::apply", "", 25 * MIB },
         { "/u/dice.py|loss", "", 25 * MIB },
+        /* what a sampler sorts, and its chances */
+        { "/u/sample.py|pick", "", 22 * MIB },
+        { "/t/site-packages/torch/nn/functional.py|softmax;/u/sample.py|pick", "", 22 * MIB },
         /* a product, its softmax, that in 16 bits, and the gradient of it */
         { "/u/block.py|forward", "scores", 24 * MIB },
         { "/t/site-packages/torch/nn/functional.py|softmax;/u/block.py|forward", "scores", 24 * MIB },
@@ -1544,20 +1581,28 @@ static void accumulated_gradients_are_needed(void)
     is_avoidable(&bench, "old_gradients", 0, 0);
 }
 
+/* In the next forward, or at the end of the next step, whose own takes its place then. */
 static void outputs_of_the_step_before_need_not_be_held(void)
 {
-    struct bench bench;
-    begin(&bench);
-    uint32_t output = stack(&bench, forward_frames), backward = stack(&bench, backward_frames);
-    history(&bench);
-    uint64_t before = alloc(&bench, 700, output), gradient = alloc(&bench, 50, backward);
-    give_back(&bench, gradient, 50, backward);
-    uint64_t now = alloc(&bench, 700, output);
-    give_back(&bench, before, 700, 0);
-    gradient = alloc(&bench, 50, backward);
-    give_back(&bench, gradient, 50, backward);
-    live(&bench, now, 700, output);
-    is_avoidable(&bench, "previous_outputs", 700, 650);
+    for (int late = 0; late < 2; late++) {
+        struct bench bench;
+        begin(&bench);
+        uint32_t output = stack(&bench, forward_frames), backward = stack(&bench, backward_frames);
+        history(&bench);
+        uint64_t before = alloc(&bench, 700, output), gradient = alloc(&bench, 50, backward);
+        give_back(&bench, gradient, 50, backward);
+        uint64_t now = alloc(&bench, 700, output);
+        if (!late)
+            give_back(&bench, before, 700, 0);
+        gradient = alloc(&bench, 50, backward);
+        give_back(&bench, gradient, 50, backward);
+        if (late)
+            give_back(&bench, before, 700, 0);
+        uint64_t third = alloc(&bench, 10, output);
+        live(&bench, third, 10, output);
+        live(&bench, now, 700, output);
+        is_avoidable(&bench, "previous_outputs", 700, late ? 700 : 650);
+    }
 }
 
 /* A queue of five: two would do. In the other order they are the layers of a pass. */
@@ -1576,6 +1621,55 @@ static void batches_far_ahead_need_not_be_held(void)
             give_back(&bench, batches[falling ? 4 - i : i], 2000, 0);
         }
         is_avoidable(&bench, "batches_ahead", falling ? 0 : 10000, falling ? 0 : 6000);
+    }
+}
+
+/* The loop ends, and all that is left goes at once. */
+static void a_queue_may_end_with_its_loop(void)
+{
+    for (int taken = 0; taken <= 5; taken += 5) {
+        struct bench bench;
+        uint64_t batches[20];
+        begin(&bench);
+        uint32_t fill = stack(&bench, "/u/queue.py|fill;/u/train.py|main"), work = stack(&bench, "/u/train.py|main");
+        history(&bench);
+        for (int i = 0; i < 20; i++)
+            batches[i] = alloc(&bench, 2000, fill);
+        for (int i = 0; i < 20; i++) {
+            if (i < taken) {
+                wait_for(&bench, 40);
+                give_back(&bench, alloc(&bench, 10, work), 10, work);
+            }
+            give_back(&bench, batches[i], 2000, 0);
+        }
+        is_avoidable(&bench, "batches_ahead", taken ? 40000 : 0, taken ? 36000 : 0);
+    }
+}
+
+/* Results are joined with those of before in each of eight steps. What is larger than the one before by something that is
+ * not there, as outputs of longer and longer batches are, is joined to nothing; and a list keeps all. */
+static void results_that_are_joined_are_there_twice(void)
+{
+    enum { JOINED, LONGER, KEPT, KINDS };
+    for (int kind = JOINED; kind < KINDS; kind++) {
+        struct bench bench;
+        uint64_t all = 0;
+        begin(&bench);
+        uint32_t forward = stack(&bench, forward_frames), loop = stack(&bench, "/u/eval.py|main");
+        history(&bench);
+        for (int i = 1; i <= 8; i++) {
+            uint64_t piece = alloc(&bench, kind == LONGER ? 777 : 1000, forward);
+            uint64_t next = alloc(&bench, 1000 * i, loop);
+            if (kind == KEPT)
+                live(&bench, next, 1000 * i, loop);
+            else if (all)
+                give_back(&bench, all, 1000 * (i - 1), 0);
+            give_back(&bench, piece, kind == LONGER ? 777 : 1000, 0);
+            all = next;
+        }
+        if (kind != KEPT)
+            live(&bench, all, 8000, loop);
+        is_avoidable(&bench, "regrown", kind == JOINED ? 15000 : 0, kind == JOINED ? 7000 : 0);
     }
 }
 
@@ -1639,6 +1733,9 @@ static void frames_have_signs(void)
         { "/x/torch/autograd/__init__.py|grad", AP_SIGN_BACKWARD, true },
         { "/u/model.py|forward;/x/torch/utils/checkpoint.py|recompute_fn", AP_SIGN_FORWARD, true },
         { "/x/torch/nn/modules/module.py|_apply", AP_SIGN_MODULE, false },
+        { "/x/torch/nn/modules/module.py|<lambda>;/x/torch/nn/modules/module.py|_apply;/x/torch/nn/modules/module.py|cuda",
+          AP_SIGN_MODULE, false },
+        { "/x/torch/nn/modules/activation.py|<lambda>", AP_SIGN_FORWARD, false },
         { "/x/torch/nn/modules/linear.py|__init__", AP_SIGN_MODULE, false },
         { "/x/torch/nn/modules/module.py|_call_impl", AP_SIGN_FORWARD, false },
         { "/x/torch/nn/modules/linear.py|anything", AP_SIGN_FORWARD, false },
@@ -2051,6 +2148,7 @@ int main(void)
     without_gradients_there_is_no_graph();
     copies_that_are_made_anew_are_copies();
     states_that_stay_are_no_copies();
+    models_that_are_trained_side_by_side_are_no_copies();
     what_steps_construct_is_no_model();
     the_last_graph_may_be_there_at_the_end();
     passes_that_become_longer_leak();
@@ -2066,6 +2164,8 @@ int main(void)
     accumulated_gradients_are_needed();
     outputs_of_the_step_before_need_not_be_held();
     batches_far_ahead_need_not_be_held();
+    a_queue_may_end_with_its_loop();
+    results_that_are_joined_are_there_twice();
     temporaries_of_a_step_need_not_be_held();
     a_spike_stands_above_the_usual();
     frames_have_signs();

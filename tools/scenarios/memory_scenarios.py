@@ -631,6 +631,28 @@ def outputs_of_last_step(setup, planted):
     return job
 
 
+@scenario("results-joined-each-batch", ["regrown-results"],
+          "an evaluation joins the features of each batch to those of before with torch.cat; the twin writes into a tensor "
+          "that is there from the start", peak_reserved, steps=24, tokens=16384, layers=1, vocabulary=8000)
+def results_joined(setup, planted):
+    job = setup.job()
+    model = setup.model(job, trained=False)
+    nbytes = setup.tokens * setup.width * setup.element_bytes
+    line, done = (("/srv/job/train.py", 124, "evaluate"),) + EVALUATE[1:], released(*EVALUATE)
+    joined = None if planted else job.obtain(nbytes * setup.steps, stack("empty", *EVALUATE))
+    for index in range(setup.steps):
+        features = model.forward(setup.tokens, grad=False, outer=EVALUATE)
+        if planted and joined:
+            before, (joined,) = joined, job.operator("cat", [nbytes * (index + 1)], line)
+            job.release(before, done)
+            job.release(features, done)
+        elif planted:
+            joined = features
+        else:
+            job.release(features, done)
+    return job
+
+
 @scenario("batches-far-ahead", ["batches-ahead"],
           "a queue holds 24 batches of pictures on the device; the twin holds 2", peak_active, steps=30, tokens=1024,
           layers=2, vocabulary=8000)

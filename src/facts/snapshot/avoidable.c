@@ -25,11 +25,12 @@ static enum ap_status find_passes(struct ap_avoidable_search *search, struct ap_
     uint32_t start = search->of->first_entry;
     bool forward = false;
     for (uint32_t i = start; i < ap_search_end(search); i++) {
+        search->last_alloc = ap_search_allocates(search, i) ? i : search->last_alloc;
         if (ap_search_is_forward(search, i) && !forward) {
             AP_TRY(ap_mem_reserve(search->owners->gate, (void **)&search->passes, &search->pass_capacity,
                                   (size_t)search->pass_count + 1, sizeof(*search->passes), reterr));
             search->passes[search->pass_count++] =
-                (struct ap_pass){ .start = start, .use = ap_search_end(search), .done = AP_NO_ENTRY };
+                (struct ap_pass){ .start = start, .forward = i, .use = ap_search_end(search), .done = AP_NO_ENTRY };
             forward = true;
         }
         if (ap_search_is_forward(search, i))
@@ -228,14 +229,18 @@ enum ap_status ap_search_alike(struct ap_avoidable_search *search, const struct 
     return AP_OK;
 }
 
-/* First in, first out, and one at a time: the layers of a pass are freed in the other order, a data set never. */
-static bool is_a_queue(const struct ap_stay *list, uint32_t count)
+/* First in, first out, and one at a time: the layers of a pass are freed in the other order, a data set never. What goes
+ * behind the last allocation goes with all the rest, as when the loop's function returns. */
+static bool is_a_queue(const struct ap_avoidable_search *search, const struct ap_stay *list, uint32_t count)
 {
     uint32_t freed = 0, apart = 0;
     for (uint32_t i = 0; i < count && list[i].end != AP_NO_ENTRY; i++) {
+        bool is_apart = i && list[i].end - list[i - 1].end >= LEAST_ALIKE;
         if (i && list[i].end < list[i - 1].end)
             return false;
-        apart += i && list[i].end - list[i - 1].end >= LEAST_ALIKE;
+        if (i && !is_apart && list[i].end > search->last_alloc)
+            break;
+        apart += is_apart;
         freed++;
     }
     return freed >= LEAST_BATCHES && apart * 2 >= freed;
@@ -248,7 +253,7 @@ static enum ap_status cut_queue(struct ap_avoidable_search *search, const struct
     uint32_t count = 0;
     AP_TRY(ap_search_alike(search, like, &list, &count, reterr));
     enum ap_status status = AP_OK;
-    *ret_found = is_a_queue(list, count);
+    *ret_found = is_a_queue(search, list, count);
     for (uint32_t i = BATCHES_KEPT; i < count && *ret_found && status == AP_OK; i++) {
         uint32_t needed = list[i - BATCHES_KEPT].end;
         status = ap_search_cut(search, list[i].alloc, needed == AP_NO_ENTRY ? ap_search_end(search) : needed, like->bytes,
@@ -285,7 +290,7 @@ static enum ap_status find_batches(struct ap_avoidable_search *search, struct ap
 /* ------------------------------------------------------------------------------------------------------------- outputs
  */
 
-/* Made in a forward, given back in the pass behind it: that one's start. */
+/* Made in a forward, given back in the pass behind it, or between that and the next forward: that one's start. */
 static bool outlives_its_pass(const struct ap_avoidable_search *search, uint32_t alloc, uint32_t end, uint32_t *ret_start)
 {
     const struct ap_pass *of = alloc == AP_NO_ENTRY ? NULL : ap_search_pass(search, alloc);
@@ -295,7 +300,7 @@ static bool outlives_its_pass(const struct ap_avoidable_search *search, uint32_t
     if (of + 1 >= last)
         return false;
     *ret_start = of[1].start;
-    return end >= of[1].start && (of + 2 >= last || end < of[2].start);
+    return end >= of[1].start && (of + 2 >= last || end < of[2].forward);
 }
 
 /* Its like is made again while it is there. */
@@ -412,17 +417,14 @@ typedef enum ap_status find_kind(struct ap_avoidable_search *search, struct ap_a
 
 static enum ap_status find_all(struct ap_avoidable_search *search, struct ap_avoidable *kinds, struct ap_error *reterr)
 {
-    static find_kind *const ways[] = { [AP_AVOIDABLE_OLD_GRADIENTS] = find_old_gradients,
-                                       [AP_AVOIDABLE_PREVIOUS_OUTPUTS] = find_previous_outputs,
-                                       [AP_AVOIDABLE_BATCHES_AHEAD] = find_batches,
-                                       [AP_AVOIDABLE_UNUSED_GRAPHS] = ap_search_unused_graphs,
-                                       [AP_AVOIDABLE_FAILED_STEP] = ap_search_failed_step,
-                                       [AP_AVOIDABLE_OLD_STATE] = ap_search_old_state,
-                                       [AP_AVOIDABLE_ACTIVATIONS] = find_activations,
-                                       [AP_AVOIDABLE_UNCHECKED] = ap_search_unchecked,
-                                       [AP_AVOIDABLE_LOGITS] = ap_search_logits,
-                                       [AP_AVOIDABLE_SCORES] = ap_search_scores,
-                                       [AP_AVOIDABLE_LARGE] = ap_search_large };
+    static find_kind *const ways[] = {
+        [AP_AVOIDABLE_OLD_GRADIENTS] = find_old_gradients,  [AP_AVOIDABLE_PREVIOUS_OUTPUTS] = find_previous_outputs,
+        [AP_AVOIDABLE_BATCHES_AHEAD] = find_batches,        [AP_AVOIDABLE_UNUSED_GRAPHS] = ap_search_unused_graphs,
+        [AP_AVOIDABLE_FAILED_STEP] = ap_search_failed_step, [AP_AVOIDABLE_REGROWN] = ap_search_regrown,
+        [AP_AVOIDABLE_OLD_STATE] = ap_search_old_state,     [AP_AVOIDABLE_ACTIVATIONS] = find_activations,
+        [AP_AVOIDABLE_UNCHECKED] = ap_search_unchecked,     [AP_AVOIDABLE_LOGITS] = ap_search_logits,
+        [AP_AVOIDABLE_SCORES] = ap_search_scores,           [AP_AVOIDABLE_LARGE] = ap_search_large
+    };
     AP_TRY(find_passes(search, reterr));
     for (size_t i = 0; i < AP_COUNT_OF(ways); i++) {
         search->count = 0;

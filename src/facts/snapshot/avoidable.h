@@ -11,6 +11,7 @@ enum ap_avoidable_kind {
     AP_AVOIDABLE_BATCHES_AHEAD,    /* made alike outside of modules and freed in that order, more than two at a time */
     AP_AVOIDABLE_UNUSED_GRAPHS,    /* of forward passes; kept and freed together, or of several, with no backward pass */
     AP_AVOIDABLE_FAILED_STEP,      /* made by a step that found no room, and there still while it is tried again */
+    AP_AVOIDABLE_REGROWN,          /* made anew by the same stack, a little longer, while the one before is there */
     AP_AVOIDABLE_OLD_STATE,        /* of an optimizer for all weights, made again by the same stack in a later step */
     AP_AVOIDABLE_ACTIVATIONS,      /* all that forward passes made: what checkpointing could save is at most this */
     AP_AVOIDABLE_UNCHECKED,        /* activations outside of checkpoints, of lines that elsewhere run under one */

@@ -20,9 +20,10 @@ struct ap_stay {
 
 /* A forward and what follows until the next one. */
 struct ap_pass {
-    uint32_t start, use; /* entries: the first; the first backward or optimizer work, or the end of the history */
-    uint32_t done;       /* the last entry that allocates for its backward; AP_NO_ENTRY = none */
-    uint32_t count;      /* allocations of its forward */
+    uint32_t start, forward; /* entries: the first; the first of its forward */
+    uint32_t use;            /* the first backward or optimizer work, or the end of the history */
+    uint32_t done;           /* the last entry that allocates for its backward; AP_NO_ENTRY = none */
+    uint32_t count;          /* allocations of its forward */
     uint32_t
         cut; /* of those at the peak, its forward's that were there when a request failed; while graphs are looked for */
     bool outgrown; /* and they are more than a forward makes */
@@ -37,6 +38,7 @@ struct ap_avoidable_search {
     struct ap_pass *passes; /* in order */
     size_t pass_capacity;
     uint32_t pass_count;
+    uint32_t last_alloc;          /* the last entry that allocates */
     uint32_t peak;                /* the entry that reaches it */
     bool keeps_graphs;            /* at the end of the history there is more of its last forwards than one of them makes */
     uint32_t *allocations_before; /* by entry, from the device's first one on; while graphs are looked for */
@@ -92,6 +94,9 @@ AP_MUST_CHECK enum ap_status ap_avoidable_count_calls(const struct ap_avoidable_
 /** Of forward passes, kept for a backward pass that does not come, or does not take it. */
 AP_MUST_CHECK enum ap_status ap_search_unused_graphs(struct ap_avoidable_search *search, struct ap_avoidable *to,
                                                      struct ap_error *reterr);
+/** What cat makes anew, a little longer each time, outside of a model. */
+AP_MUST_CHECK enum ap_status ap_search_regrown(struct ap_avoidable_search *search, struct ap_avoidable *to,
+                                               struct ap_error *reterr);
 /** Of an optimizer that was made before another one of the same weights. */
 AP_MUST_CHECK enum ap_status ap_search_old_state(struct ap_avoidable_search *search, struct ap_avoidable *to,
                                                  struct ap_error *reterr);

@@ -33,8 +33,8 @@ static bool is_made_otherwise(enum ap_owner_evidence evidence)
     return evidence == AP_EVIDENCE_CHECKPOINT_KEPT || evidence == AP_EVIDENCE_INIT_KEPT;
 }
 
-/* What a constructor copied deeply is a layer that was made of another, or the whole model once more; what it made otherwise
- * may be an optimizer's or a wrapper's: the sizes tell. */
+/* Zeros are moments of an optimizer, and no copy. What a constructor copied deeply is a layer that was made of another, or
+ * the whole model once more; what it made otherwise may be an optimizer's or a wrapper's: the sizes tell. */
 static uint32_t list_of(const struct ap_owners *owners, const struct ap_owned_device *device, bool weights, bool others_open,
                         struct sized *to)
 {
@@ -45,7 +45,8 @@ static uint32_t list_of(const struct ap_owners *owners, const struct ap_owned_de
         bool is_weight = ap_owner_evidence_category(evidence) == AP_OWNER_PARAMETERS;
         bool stays = owned->end == AP_NO_ENTRY || (owned->alloc != AP_NO_ENTRY && owned->end - owned->alloc > old);
         bool is_open = is_weight ? owners->stacks[owned->stack].cloned || (others_open && is_made_otherwise(evidence))
-                                 : evidence == AP_EVIDENCE_NO_FRAME_SAYS && owned->stack && stays;
+                                 : evidence == AP_EVIDENCE_NO_FRAME_SAYS && owned->stack && stays &&
+                                       !owners->stacks[owned->stack].zeros;
         bool is = weights ? is_weight && !is_open : is_open;
         if (is)
             to[count++] = (struct sized){ owned->bytes, weights ? 0 : owned->stack, i, owned->end != AP_NO_ENTRY };

@@ -10,6 +10,7 @@
 #define LEAST_WEIGHTS 4u
 #define MOST_BUILDS 64u /* models built one behind the other; of more the first are taken as one */
 #define LEAST_BYTES ((int64_t)1 << 20)
+#define SHARE_IN_USE 0.2 /* of the forward passes' allocations behind the second build */
 
 struct weight {
     int64_t bytes;
@@ -98,6 +99,31 @@ static bool is_trained_anew(const struct ap_owners *owners, const struct ap_owne
     return state || (forward && !passed);
 }
 
+/* Two models that are trained side by side, as those of an adversary or a critic are: behind the second build the lines that
+ * ran the first one's forward go on, beside new ones. A model that is built again is run by the same lines, or by others. */
+static enum ap_status are_both_in_use(const struct ap_owners *owners, uint32_t index, uint32_t built, bool *ret_both,
+                                      struct ap_error *reterr)
+{
+    const struct ap_replay_device *of = &owners->replay->devices[index];
+    const struct ap_actions *actions = &owners->replay->snapshot->actions;
+    size_t stacks = (size_t)owners->replay->snapshot->stacks.stack_count + 1;
+    uint32_t count[2] = { 0, 0 }; /* by stacks that are new, and by those of before */
+    bool *seen;
+    AP_TRY(AP_ALLOC_CLEARED(owners->gate, seen, stacks, reterr));
+    for (uint32_t i = of->first_entry; i < of->first_entry + of->entry_count; i++) {
+        if (actions->name[i].id != AP_ACTION_ALLOC || owners->work[i] != AP_WORK_FORWARD)
+            continue;
+        if (i < built)
+            seen[actions->stack[i]] = true;
+        else
+            count[seen[actions->stack[i]] ? 1 : 0]++;
+    }
+    AP_FREE(owners->gate, seen, stacks);
+    double least = SHARE_IN_USE * ((double)count[0] + (double)count[1]);
+    *ret_both = count[0] && count[1] && (double)count[0] >= least && (double)count[1] >= least;
+    return AP_OK;
+}
+
 /* What an optimizer and a backward pass had made by then is of those that were there. */
 static void settle_state(struct ap_owned_device *device, uint32_t before)
 {
@@ -137,12 +163,15 @@ enum ap_status ap_owned_settle_earlier(const struct ap_owners *owners, uint32_t 
         return AP_OK;
     AP_TRY(AP_ALLOC(owners->gate, list, device->count, reterr));
     uint32_t count = list_weights(device, list), first = 0;
+    enum ap_status status = AP_OK;
     if (divide(owners, index, list, count) > 1) {
         while (list[first].build != list[count - 1].build)
             first++;
-        if (is_trained_anew(owners, device, list[first].alloc))
+        bool both = false;
+        status = are_both_in_use(owners, index, list[first].alloc, &both, reterr);
+        if (status == AP_OK && !both && is_trained_anew(owners, device, list[first].alloc))
             settle(device, list, count, first);
     }
     AP_FREE(owners->gate, list, device->count);
-    return AP_OK;
+    return status;
 }

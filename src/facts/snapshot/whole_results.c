@@ -179,6 +179,18 @@ static bool names_attention(const struct ap_snapshot *snapshot, uint32_t stack)
     return false;
 }
 
+static bool is_in_forward(const struct ap_snapshot *snapshot, uint32_t stack)
+{
+    uint32_t count;
+    const uint32_t *frames = ap_stack_frames(&snapshot->stacks, stack, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        struct ap_text name = ap_strpool_text(&snapshot->strings, snapshot->stacks.frames[frames[i]].name);
+        if (ap_text_contains(name, AP_TEXT("forward")) || ap_text_contains(name, AP_TEXT("_call_impl")))
+            return true;
+    }
+    return false;
+}
+
 /* What a function makes itself, not by a module that it calls. */
 static bool is_made_by_itself(const struct ap_snapshot *snapshot, uint32_t stack)
 {
@@ -190,8 +202,8 @@ static bool is_made_by_itself(const struct ap_snapshot *snapshot, uint32_t stack
     return user < count;
 }
 
-/* Attention multiplies queries and keys in the function that normalizes them. The classes that a softmax of a model's
- * outputs tells apart come out of a module. */
+/* Attention multiplies queries and keys in the function that normalizes them, within a forward. The classes that a softmax
+ * of a model's outputs tells apart come out of a module, and a sampler sorts and scales them outside. */
 static bool is_of_attention(const struct ap_avoidable_search *search, const struct ap_owned *owned)
 {
     const struct ap_snapshot *snapshot = search->owners->replay->snapshot;
@@ -200,6 +212,8 @@ static bool is_of_attention(const struct ap_avoidable_search *search, const stru
                 caller = size_of_caller(search, owned->stack, owned->bytes);
     if (names_attention(snapshot, owned->stack))
         return true;
+    if (!is_in_forward(snapshot, owned->stack))
+        return false;
     uint32_t first = search->of->first_entry, alloc = owned->alloc;
     for (uint32_t i = alloc; alloc != AP_NO_ENTRY && i > first && alloc - i < MOST_BETWEEN;) {
         int64_t bytes = actions->size_bytes[--i];

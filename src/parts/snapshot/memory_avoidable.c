@@ -40,6 +40,7 @@ enum ap_status ap_own_put_avoidable(struct ap_peak_part *own, struct ap_error *r
         [AP_AVOIDABLE_BATCHES_AHEAD] = "batches_ahead",
         [AP_AVOIDABLE_UNUSED_GRAPHS] = "unused_graphs",
         [AP_AVOIDABLE_FAILED_STEP] = "failed_step",
+        [AP_AVOIDABLE_REGROWN] = "regrown",
         [AP_AVOIDABLE_OLD_STATE] = "old_state",
         [AP_AVOIDABLE_ACTIVATIONS] = "activations",
         [AP_AVOIDABLE_UNCHECKED] = "unchecked",

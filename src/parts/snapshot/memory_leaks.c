@@ -221,6 +221,21 @@ static bool has_failed(const struct ap_snapshot_part *pass, uint32_t device)
     return false;
 }
 
+/* The share of the growth that the loop's own lines make, outside of any pass: a buffer or a queue may only be filling. */
+static void put_outside(struct ap_snapshot_part *pass, struct ap_value *to, const struct ap_growth *growth)
+{
+    double outside_bytes = 0, all_bytes = 0;
+    bool known = growth->verdict == AP_GROWTH_LEAK;
+    for (uint32_t i = 0; i < growth->stack_count; i++) {
+        const struct ap_growth_stack *stack = &growth->stacks[i];
+        double bytes = (double)stack->last_bytes - (double)stack->first_bytes;
+        all_bytes += bytes;
+        outside_bytes += pass->owners->stacks[stack->stack].work == AP_WORK_OTHER ? bytes : 0;
+        known = known && stack->stack;
+    }
+    ap_add_quotient(pass->model, to, "outside_ratio", outside_bytes, known ? all_bytes : 0);
+}
+
 static void put_until_full(struct ap_snapshot_part *pass, struct ap_value *to, const struct ap_growth *growth,
                            uint32_t device)
 {
@@ -269,6 +284,7 @@ static enum ap_status put_growth(struct ap_snapshot_part *pass, struct ap_value 
     else
         ap_add_null(pass->model, to, "leaking_ratio");
     ap_add_known_number(pass->model, to, "fit_ratio", known, growth->fit_ratio);
+    put_outside(pass, to, growth);
     put_until_full(pass, to, growth, device);
     put_points(pass, to, growth, device);
     struct ap_value *list = ap_add_list(pass->model, to, "stacks");

@@ -33,6 +33,8 @@ static enum ap_status open_calls(struct ap_comparing *comparing, const struct ap
     const struct ap_value *rows = ap_value_at(root, "compute.operators");
     size_t at = 0;
     *ret_count = ap_value_count(rows);
+    if (!*ret_count)
+        return AP_OK;
     AP_TRY(AP_ALLOC(comparing->gate, *ret_calls, *ret_count, reterr));
     for (const struct ap_value *row = ap_value_first(rows); row; row = row->next)
         (*ret_calls)[at++] = (struct call){

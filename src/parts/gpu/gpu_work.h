@@ -46,8 +46,7 @@ enum ap_status ap_gpu_add_sm(struct ap_gpu_work *work, struct ap_model *model, s
 enum ap_status ap_gpu_add_fill(struct ap_gpu_work *work, struct ap_model *model, struct ap_value *gpu,
                                struct ap_error *reterr);
 /** turns */
-enum ap_status ap_gpu_add_turns(struct ap_gpu_work *work, struct ap_model *model, struct ap_value *gpu,
-                                struct ap_error *reterr);
+void ap_gpu_add_turns(struct ap_gpu_work *work, struct ap_model *model, struct ap_value *gpu);
 /** memcpy, copies, memset */
 enum ap_status ap_gpu_add_copies(struct ap_gpu_work *work, struct ap_model *model, struct ap_value *gpu,
                                  struct ap_error *reterr);

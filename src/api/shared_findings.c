@@ -4,6 +4,8 @@
 
 #include <stdio.h>
 
+#include "rule.h"
+
 #include "poison.h"
 
 /* A reader wants the weightiest; the report on one rank has them all. */
@@ -23,15 +25,31 @@ static bool is_remark(const struct ap_value *finding)
     return ap_text_is(ap_text_member(finding, "severity"), "info");
 }
 
-/* How long collectives last, and who holds the cores, is no rank's own doing: the first is judged between the ranks. */
+/* Who holds the cores of a host is no rank's own doing. */
 static bool is_own(const struct ap_value *finding)
 {
-    static const char *const others[] = { "communication.", "cpu.signals.gloo.", "verdict.host.off_core" };
-    struct ap_text figure = ap_text_member(ap_value_first(ap_value_member(finding, "evidence")), "metric");
-    for (size_t i = 0; i < AP_COUNT_OF(others); i++)
-        if (ap_text_starts_with(figure, others[i]))
-            return false;
-    return !is_remark(finding) && ap_integer_member(finding, "saves_us", 0) > 0;
+    return !is_remark(finding) && !ap_text_is(ap_text_member(finding, "rule_id"), "threads-off-core") &&
+           ap_integer_member(finding, "saves_us", 0) > 0;
+}
+
+/* Ranks that wait for each other in turn look like a slow link to each of them: neither is sure where nobody lags. */
+static void add_severity(struct ap_model *model, struct ap_value *to, const struct ap_value *finding)
+{
+    struct ap_text severity = ap_text_member(finding, "severity");
+    bool is_wait = ap_text_is(ap_text_member(finding, "rule_id"), "cpu-communication");
+    bool is_above = ap_text_is(severity, "high") || ap_text_is(severity, "critical");
+    ap_add_text(model, to, "severity", is_wait && is_above ? ap_text_of("medium") : severity);
+}
+
+/* The traces of all ranks are there. */
+static void add_missing(struct ap_model *model, struct ap_value *to, const struct ap_value *missing)
+{
+    size_t ranks;
+    struct ap_value *list = ap_add_list(model, to, "missing");
+    (void)ap_artifact_find(ap_text_of("other-ranks"), &ranks);
+    for (const struct ap_value *what = ap_value_first(missing); what; what = what->next)
+        if (!ap_text_is(ap_value_text(what), ap_artifact_request(ranks)))
+            ap_add_copy(model, list, what);
 }
 
 static const struct ap_value *same_of(const struct ap_value *findings, const struct ap_value *finding)
@@ -108,6 +126,10 @@ static void add_shared(const struct pair *pair, struct ap_model *model, struct a
         for (; member; member = member->next)
             if (ap_text_is(member->key, "observation"))
                 add_observation(model, copy, member->as.text, pair);
+            else if (ap_text_is(member->key, "severity"))
+                add_severity(model, copy, less ? other : finding);
+            else if (ap_text_is(member->key, "missing"))
+                add_missing(model, copy, member);
             else
                 ap_add_copy(model, copy, member);
     }

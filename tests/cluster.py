@@ -169,6 +169,13 @@ def check_shared(tap, program, folder):
     one = [row for row in program.json(folder, "--rank", "0")["findings"] if row["rule_id"] == found[0]["rule_id"]][0]
     tap.same((found[0]["saves_us"], found[0]["affected"]), (one["saves_us"], one["affected"]), "what both do leads")
     tap.ok(found[0]["observation"].startswith("on rank 0, and on rank 1 likewise: "), "and is told of both")
+    rubric = folder.parent / "long.md"
+    rules = (ROOT / "references" / "interpretation.md").read_text(encoding="utf-8")
+    wide = "\u00e9" * 1500
+    rubric.write_text(rules.replace("- Observation: casts of", f"- Observation: {wide}\n  {wide}"), encoding="utf-8")
+    long = program.json(folder, "--rubric", rubric)["findings"][0]["observation"]
+    rubric.unlink()
+    tap.ok(len(long) < 3000 and long.endswith("\u00e9"), "what is long is cut between characters", (len(long), long[-20:]))
     rest = first_of(["pytorch-casts-anew", "pytorch-casts-anew-healthy"])
     tap.ok(found[0]["rule_id"] not in [row["rule_id"] for row in rest], "what one of them does not is not told")
 

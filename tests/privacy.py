@@ -196,6 +196,14 @@ def test_redaction(folder):
                                                             ("standard output", done.stdout)]
                      if leaks(data)}
             ok(not found and len(list(out.iterdir())) == 7, f"{text}: no output has a planted word", found)
+    longer = trace()
+    for event in longer["traceEvents"]:
+        event["dur"] = 2 * event.get("dur", 0)
+    longer_path = inputs / "longer.json"
+    longer_path.write_text(json.dumps(longer))
+    told = report("--cpu-trace", trace_path, "--baseline", longer_path, "--redact", "--top-n", "0")["comparison"]
+    changes = {row["change"] for part in ("host_operators", "kernels") for row in told[part]["rows"]}
+    ok(changes and not changes & {"new", "gone"}, "a name has one hash in a run and in what it is compared with", changes)
     asked = [["--format", "text"], ["--summary-tokens", "2000"], ["--table", "findings"],
              ["--table", "operators", "--limit", "0"],
              ["--table", "kernels", "--format", "csv"], ["--table", "allocations", "--format", "json"],

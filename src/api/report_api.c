@@ -463,18 +463,6 @@ static enum ap_status tell_found_path(const struct ap_request *request, const ch
     return status;
 }
 
-/* A dump of the flight recorder, or a profile of another program, that is given as a trace is analyzed as what it is. */
-static bool is_no_trace(const struct ap_request *request)
-{
-    enum ap_artifact artifact;
-    struct ap_error ignored;
-    bool is_file = request->cpu_trace_path && strcmp(request->cpu_trace_path, "-") != 0;
-    bool is_known = is_file && request->recognized_path == request->cpu_trace_path;
-    return is_file && !is_known && !request->memory_json_path && !request->series_count &&
-           ap_recognize_opened(request->cpu_trace_path, request->opener, &artifact, &ignored) == AP_OK &&
-           (artifact == AP_ARTIFACT_FLIGHT_RECORDER || artifact == AP_ARTIFACT_PROFILE);
-}
-
 /* Is there among the files of a run what is asked about? */
 static enum ap_status check_found(const struct ap_report *report, const struct ap_request *one, struct ap_error *reterr)
 {
@@ -494,7 +482,7 @@ static enum ap_status fill_found(struct ap_report *report, const struct ap_reque
                                  const char **path, struct ap_error *reterr)
 {
     struct ap_request one = *request;
-    if (is_no_trace(request)) {
+    if (ap_run_request_is_no_trace(request)) {
         one.cpu_trace_path = NULL;
         one.run_paths = &request->cpu_trace_path;
         one.run_path_count = 1;
@@ -542,8 +530,8 @@ static void begin(struct ap_report *report, const struct ap_request *request, ui
     report->has_overlay = request->with_tracks && request->cpu_trace_path;
 }
 
-enum ap_status ap_report_new(const struct ap_request *request, struct ap_report **ret_report, const char **ret_path,
-                             struct ap_error *reterr)
+static enum ap_status report_new(const struct ap_request *request, struct ap_report **ret_report, const char **ret_path,
+                                 struct ap_error *reterr)
 {
     const char *path = NULL;
     struct ap_rubric *rubric = NULL;
@@ -578,6 +566,18 @@ enum ap_status ap_report_new(const struct ap_request *request, struct ap_report 
     if (reterr)
         *reterr = error;
     return status;
+}
+
+/* One key for all that is read for a report, a baseline and single ranks too: a name has one hash in it. */
+enum ap_status ap_report_new(const struct ap_request *request, struct ap_report **ret_report, const char **ret_path,
+                             struct ap_error *reterr)
+{
+    struct ap_hash_key drawn;
+    struct ap_request keyed = *request;
+    ap_hash_key_draw(&drawn);
+    keyed.redact_key = request->redact_key ? request->redact_key : &drawn;
+    keyed.redact_key_bytes = request->redact_key ? request->redact_key_bytes : sizeof(drawn);
+    return report_new(&keyed, ret_report, ret_path, reterr);
 }
 
 void ap_report_free(struct ap_report *report)

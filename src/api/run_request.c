@@ -187,3 +187,14 @@ enum ap_status ap_run_request_find(const struct ap_request *request, struct ap_g
     *ret_path = NULL;
     return AP_OK;
 }
+
+bool ap_run_request_is_no_trace(const struct ap_request *request)
+{
+    enum ap_artifact artifact;
+    struct ap_error ignored;
+    bool is_file = request->cpu_trace_path && strcmp(request->cpu_trace_path, "-") != 0;
+    bool is_known = is_file && request->recognized_path == request->cpu_trace_path;
+    return is_file && !is_known && !request->memory_json_path && !request->series_count &&
+           ap_recognize_opened(request->cpu_trace_path, request->opener, &artifact, &ignored) == AP_OK &&
+           (artifact == AP_ARTIFACT_FLIGHT_RECORDER || artifact == AP_ARTIFACT_PROFILE);
+}

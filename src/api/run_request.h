@@ -19,4 +19,7 @@ void ap_run_request_note_rest(const struct ap_run_files *files, struct ap_notes 
  *  many ranks they are listed and not read. */
 bool ap_run_request_has_profiles(const struct ap_run_files *files);
 
+/** A dump of the flight recorder, or a profile of another program, that is given as a trace is analyzed as what it is. */
+bool ap_run_request_is_no_trace(const struct ap_request *request);
+
 #endif

@@ -11,6 +11,7 @@
 /* A reader wants the weightiest; the report on one rank has them all. */
 #define SHARED_MAX 3
 #define OBSERVATION_BYTES 4096
+#define TOLD_BYTES 3900 /* of it, behind the names of two ranks */
 
 static struct ap_value *findings_of(struct ap_report *report)
 {
@@ -68,19 +69,21 @@ struct pair {
     struct ap_report *reports[2];
 };
 
-/* The first trace, and the last one of another rank. */
+/* The first trace whose rank is known, and the last one of another rank. */
 static bool find_pair(const struct ap_run_files *files, struct pair *pair)
 {
-    size_t at = ap_run_files_next(files, AP_FILE_trace, 0);
-    pair->files[0] = at < files->count ? &files->files[at] : NULL;
-    for (; at < files->count; at = ap_run_files_next(files, AP_FILE_trace, at + 1))
-        if (files->files[at].head.rank != pair->files[0]->head.rank)
-            pair->files[1] = &files->files[at];
+    for (size_t at = 0; (at = ap_run_files_next(files, AP_FILE_trace, at)) < files->count; at++) {
+        const struct ap_run_file *file = &files->files[at];
+        if (file->head.rank >= 0 && !pair->files[0])
+            pair->files[0] = file;
+        else if (file->head.rank >= 0 && file->head.rank != pair->files[0]->head.rank)
+            pair->files[1] = file;
+    }
     return pair->files[1];
 }
 
-/* @held_bytes: of the run's bound, in use by what was read before. */
-static enum ap_status analyze(const struct ap_run_file *file, const struct ap_request *request, uint64_t held_bytes,
+/* @most_bytes: what is left of the run's bound; 0 = it has none. */
+static enum ap_status analyze(const struct ap_run_file *file, const struct ap_request *request, uint64_t most_bytes,
                               struct ap_report **ret_report)
 {
     struct ap_error ignored;
@@ -93,10 +96,7 @@ static enum ap_status analyze(const struct ap_run_file *file, const struct ap_re
     one.with_ranks = one.with_tracks = one.with_folded = one.with_rows = one.with_pictures = one.has_rank = false;
     one.slice = NULL;
     one.helpers = NULL;
-    if (one.max_memory_bytes && one.max_memory_bytes < held_bytes + AP_MIN_MAX_MEMORY_BYTES)
-        return AP_ERROR_LIMIT;
-    if (one.max_memory_bytes)
-        one.max_memory_bytes -= held_bytes;
+    one.max_memory_bytes = most_bytes;
     return ap_report_new(&one, ret_report, NULL, &ignored);
 }
 
@@ -105,8 +105,9 @@ static enum ap_status analyze(const struct ap_run_file *file, const struct ap_re
 static void add_observation(struct ap_model *model, struct ap_value *to, struct ap_text told, const struct pair *pair)
 {
     char text[OBSERVATION_BYTES];
+    told = ap_text_cut(told, TOLD_BYTES);
     (void)snprintf(text, sizeof(text), "on rank %lld, and on rank %lld likewise: %.*s", (long long)pair->files[0]->head.rank,
-                   (long long)pair->files[1]->head.rank, (int)(told.bytes < 3900 ? told.bytes : 3900), told.data);
+                   (long long)pair->files[1]->head.rank, (int)told.bytes, told.data);
     ap_add_string(model, to, "observation", text);
 }
 
@@ -159,10 +160,15 @@ enum ap_status ap_shared_findings_add(struct ap_report *report, const struct ap_
         finding = finding->next;
     if (!findings || finding || !find_pair(&report->run_files, &pair))
         return AP_OK;
+    enum ap_status status = AP_OK;
     uint64_t held_bytes = ap_report_held_bytes(report);
-    enum ap_status status = analyze(pair.files[0], request, held_bytes, &pair.reports[0]);
-    if (status == AP_OK)
-        status = analyze(pair.files[1], request, held_bytes + ap_report_held_bytes(pair.reports[0]), &pair.reports[1]);
+    for (int i = 0; i < 2 && status == AP_OK; i++) {
+        uint64_t limit_bytes = report->gate.limit_bytes; /* what a baseline holds is no longer in it */
+        if (limit_bytes && limit_bytes < held_bytes + AP_MIN_MAX_MEMORY_BYTES)
+            status = AP_ERROR_LIMIT;
+        AP_AND_THEN(status, analyze(pair.files[i], request, limit_bytes ? limit_bytes - held_bytes : 0, &pair.reports[i]));
+        held_bytes += status == AP_OK ? ap_report_held_bytes(pair.reports[i]) : 0;
+    }
     if (status == AP_OK)
         put_first(&pair, &report->model, findings);
     for (int i = 0; i < 2; i++)

@@ -135,7 +135,7 @@ static bool grows_on(const int64_t *values, uint32_t count)
 struct stay {
     uint32_t first_point, end_point; /* live at the points first..end-1 */
     bool at_end;                     /* live at the end of the history */
-    uint32_t stack, alloc;
+    uint32_t stack, alloc, end;      /* the end: AP_NO_ENTRY = none */
     int64_t bytes;
 };
 
@@ -194,6 +194,7 @@ static bool stay_of(const struct ap_growth *growth, const struct ap_replay *repl
     if (at_end && (is_private(snapshot, replay->block_segment[lifetime->block]) || is_of_capture(growth, lifetime->alloc)))
         return false;
     ret_stay->alloc = lifetime->alloc;
+    ret_stay->end = end;
     ret_stay->first_point = lifetime->alloc == AP_NO_ENTRY ? 0 : points_until(growth, lifetime->alloc - of->first_entry);
     ret_stay->end_point = end == AP_NO_ENTRY ? growth->point_count : points_until(growth, end - of->first_entry);
     ret_stay->at_end = end == AP_NO_ENTRY;
@@ -325,7 +326,7 @@ static enum ap_status fill_matrix(struct candidate *candidates, struct origins *
             add(&to->bytes[point], true, stay.bytes, &origins->overflowed);
             to->counts[point]++;
         }
-        ap_queue_order_add(&to->order, stay.alloc, stay.at_end || !stay.stack);
+        ap_queue_order_add(&to->order, stay.alloc, stay.stack ? stay.end : AP_NO_ENTRY);
         add(&to->end_bytes, stay.at_end, stay.bytes, &origins->overflowed);
         add(&to->old_bytes, stay.at_end && stay.first_point == 0, stay.bytes, &origins->overflowed);
         add(&to->fresh_bytes, stay.first_point + 1 == growth->point_count && stay.end_point == growth->point_count,

@@ -74,31 +74,39 @@ AP_MUST_CHECK enum ap_status ap_growth_find_in(const struct ap_replay *replay, u
                                                struct ap_growth *ret_growth, struct ap_error *reterr);
 void ap_growth_release(struct ap_growth *growth);
 
-/* First in, first out: a queue that fills, or that is fed faster than it is read. Of what leaks the oldest stay. */
+/* First in, first out: a queue that fills, or that is fed faster than it is read. Of what leaks the oldest stay; of a leak
+ * that began late, or a list emptied once, what was given back went before most of the rest was made, and is less. */
 
 #define AP_QUEUE_LEAST_GIVEN 3u
 
 /* Of one stack's allocations, by the entries that made them. */
 struct ap_queue_order {
     uint32_t given, newest_given; /* back */
+    uint32_t last_end;            /* the last entry that gave one back */
     uint32_t beyond_kept;         /* one behind the oldest that is kept; 0 = none is */
+    uint32_t beyond_newest_kept, kept;
 };
 
-/** @alloc AP_NO_ENTRY = from before the history. */
-static inline void ap_queue_order_add(struct ap_queue_order *order, uint32_t alloc, bool kept)
+/** @alloc AP_NO_ENTRY = from before the history. @end: AP_NO_ENTRY = kept. */
+static inline void ap_queue_order_add(struct ap_queue_order *order, uint32_t alloc, uint32_t end)
 {
     uint32_t at = alloc == AP_NO_ENTRY ? 1 : alloc + 1;
-    if (kept) {
+    if (end == AP_NO_ENTRY) {
         order->beyond_kept = !order->beyond_kept || at < order->beyond_kept ? at : order->beyond_kept;
+        order->kept++;
+        order->beyond_newest_kept = at > order->beyond_newest_kept ? at : order->beyond_newest_kept;
         return;
     }
     order->given++;
     order->newest_given = at > order->newest_given ? at : order->newest_given;
+    order->last_end = end > order->last_end ? end : order->last_end;
 }
 
 static inline bool ap_queue_order_holds(const struct ap_queue_order *order)
 {
-    return order->given >= AP_QUEUE_LEAST_GIVEN && order->newest_given < order->beyond_kept;
+    uint32_t half = order->beyond_kept + (order->beyond_newest_kept - order->beyond_kept) / 2;
+    bool till_late = order->kept < order->given || order->last_end >= half;
+    return order->given >= AP_QUEUE_LEAST_GIVEN && order->newest_given < order->beyond_kept && till_late;
 }
 
 #endif

@@ -326,6 +326,32 @@ static void a_queue_that_fills_is_no_leak(void)
     }
 }
 
+/* A variable that holds the latest for a while, or a list that is emptied once: what was given back is older than all that
+ * is kept, as in a queue, but went before the rest was made. */
+static void a_leak_that_begins_late(void)
+{
+    for (int emptied = 0; emptied < 2; emptied++) {
+        struct bench bench;
+        uint64_t list[20];
+        begin(&bench);
+        for (int i = 0; i < 20; i++) {
+            mark(&bench);
+            list[i] = take(&bench, 4 * MiB);
+            work(&bench);
+            if (!emptied && i && i < 6)
+                drop(&bench, list[i - 1]);
+            for (int j = 0; emptied && i == 5 && j < 6; j++)
+                drop(&bench, list[j]);
+        }
+        mark(&bench);
+        play(&bench, true);
+        struct ap_growth growth = grow(&bench);
+        is_int(growth.verdict, AP_GROWTH_LEAK, emptied ? "a list goes on growing" : "what is kept from then on leaks");
+        ap_growth_release(&growth);
+        end(&bench);
+    }
+}
+
 /* As many things as before, each made anew and larger in every step: what a decoder caches. */
 static void a_cache_that_grows_is_no_leak(void)
 {
@@ -925,6 +951,7 @@ int main(void)
     a_leak_with_repetition();
     a_line_with_two_callers_leaks();
     a_queue_that_fills_is_no_leak();
+    a_leak_that_begins_late();
     steps_before_the_profiler_count();
     a_leak_of_many_sizes();
     a_cache_that_grows_is_no_leak();

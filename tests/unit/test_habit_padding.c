@@ -42,21 +42,29 @@ static void rows_that_are_written_one_by_one_are_told(void)
     written_by_row(&run, "aten::select", "aten::copy_", "[[48],[48]]", "[[500,8],[4,48]]");
     is_int(habit(&run, "padded_sample", "count"), 0, "a buffer, of which layers read what is filled");
     end(&run);
+    written_by_row(&run, "aten::select", "aten::copy_", "[[48],[48]]", "[[500,8],[4,200]]");
+    is_int(habit(&run, "padded_sample", "count"), 0, "results are put together, and the next prompts are read");
+    end(&run);
     written_by_row(&run, "aten::select", "aten::add_", "[[48],[48]]", "[[500,8],[4,96]]");
     is_int(habit(&run, "padded_sample", "count"), 0, "windows that are added up");
     end(&run);
 }
 
-/* Four pictures; @joined: what puts them together. */
-static void padded_pictures(struct run *run, int count, const char *joined, const char *layer)
+/* Four pictures; @joined: what puts them together, of @sizes. */
+static void padded_pictures_of(struct run *run, int count, const char *joined, const char *sizes, const char *layer)
 {
     begin(run);
     for (int i = 0; i < count; i++)
         op_with(run, "aten::pad", 20 * i, 10, 0, i ? "[[3,60,50],[],[]]" : "[[3,50,60],[],[]]", ONE);
-    op(run, joined, 100, 10, 0);
+    op_with(run, joined, 100, 10, 0, sizes, "[\"TensorList\",\"Scalar\"]");
     op_with(run, "aten::conv2d", 200, 100, 10, layer, TWO);
     node(run, 400, 200, 10);
     analyze(run);
+}
+
+static void padded_pictures(struct run *run, int count, const char *joined, const char *layer)
+{
+    padded_pictures_of(run, count, joined, "[[[3,120,120],[3,120,120],[3,120,120],[3,120,120]],[]]", layer);
 }
 
 static void pictures_that_are_padded_to_a_constant_are_told(void)
@@ -65,7 +73,7 @@ static void pictures_that_are_padded_to_a_constant_are_told(void)
     padded_pictures(&run, 4, "aten::stack", "[[4,3,120,120],[8,3,3,3]]");
     is_int(habit(&run, "padded_sample", "saves_us"), 300 * 3 / 4, "of each side half is needed");
     end(&run);
-    padded_pictures(&run, 4, "aten::stack", "[[4,3,64,64],[8,3,3,3]]");
+    padded_pictures_of(&run, 4, "aten::stack", "[[[3,64,64],[3,64,64]],[]]", "[[4,3,64,64],[8,3,3,3]]");
     is_int(habit(&run, "padded_sample", "count"), 0, "rounded up");
     end(&run);
     padded_pictures(&run, 4, "aten::stack", "[[5,3,120,120],[8,3,3,3]]");
@@ -79,13 +87,21 @@ static void pictures_that_are_padded_to_a_constant_are_told(void)
     end(&run);
 }
 
-static void sequences(struct run *run, const char *lengths)
+/* @looked_up: what the layers read. @then: what they do next. */
+static void sequences_before(struct run *run, const char *lengths, const char *looked_up, const char *then,
+                             const char *sizes)
 {
     begin(run);
     op_with(run, "aten::pad_sequence", 0, 10, 0, lengths, "[\"TensorList\",\"Scalar\",\"Scalar\"]");
-    op_with(run, "aten::embedding", 100, 100, 10, "[[500,8],[4,100]]", LOOK_UP);
-    op_with(run, "aten::gru", 200, 100, 11, "[[4,100,8],[1,4,8]]", TWO);
+    op_with(run, "aten::embedding", 100, 100, 10, looked_up, LOOK_UP);
+    op_with(run, then, 200, 10, 0, sizes, LOOK_UP);
+    op_with(run, "aten::gru", 210, 90, 11, "[[4,100,8],[1,4,8]]", TWO);
     analyze(run);
+}
+
+static void sequences(struct run *run, const char *lengths)
+{
+    sequences_before(run, lengths, "[[500,8],[4,100]]", "aten::add", "[[4,100,8],[100,8]]");
 }
 
 static void sequences_of_unlike_lengths_are_told(void)
@@ -99,10 +115,52 @@ static void sequences_of_unlike_lengths_are_told(void)
     end(&run);
 }
 
+static void padding_that_no_layer_works_on_costs_nothing(void)
+{
+    static const char unlike[] = "[[[100],[20],[30],[10]],[],[]]", padded[] = "[[500,8],[4,100]]";
+    struct run run;
+    sequences_before(&run, unlike, padded, "aten::_pack_padded_sequence", "[[4,100,8],[4]]");
+    is_int(habit(&run, "padded_sample", "count"), 0, "packed before the layers that take the time");
+    end(&run);
+    sequences_before(&run, unlike, padded, "aten::_nested_tensor_from_mask", "[[4,100,8],[4,100]]");
+    is_int(habit(&run, "padded_sample", "count"), 0, "made a nested tensor");
+    end(&run);
+    sequences_before(&run, unlike, padded, "aten::index", "[[4,100,8],[]]");
+    is_int(habit(&run, "padded_sample", "count"), 0, "picked by a mask");
+    end(&run);
+    sequences_before(&run, unlike, padded, "aten::index", "[[300,8],[]]");
+    is_int(habit(&run, "padded_sample", "count"), 1, "a look-up in a table of positions takes nothing out");
+    end(&run);
+    sequences_before(&run, unlike, "[[500,8],[4,200]]", "aten::add", "[[4,200,8],[200,8]]");
+    is_int(habit(&run, "padded_sample", "count"), 0, "labels: the layers read something else, which is longer");
+    end(&run);
+    sequences_before(&run, unlike, "[[500,8],[100,4]]", "aten::add", "[[100,4,8],[4,8]]");
+    is_int(habit(&run, "padded_sample", "saves_us"), 120, "time may come first");
+    end(&run);
+    sequences_before(&run, unlike, padded, "aten::embedding", "[[500,8],[4,300]]");
+    is_int(habit(&run, "padded_sample", "total_us"), 100, "another input of the model begins there");
+    end(&run);
+}
+
+static void a_matrix_is_no_batch(void)
+{
+    struct run run;
+    begin(&run);
+    for (int i = 0; i < 4; i++)
+        op_with(&run, "aten::pad", 20 * i, 10, 0, "[[8],[],[]]", ONE);
+    op_with(&run, "aten::stack", 100, 10, 0, "[[[32],[32],[32],[32]],[]]", "[\"TensorList\",\"Scalar\"]");
+    op_with(&run, "aten::matmul", 200, 100, 0, "[[4,32],[32,64]]", TWO);
+    analyze(&run);
+    is_int(habit(&run, "padded_sample", "count"), 0, "one filter, moved on from row to row");
+    end(&run);
+}
+
 int main(void)
 {
     rows_that_are_written_one_by_one_are_told();
     pictures_that_are_padded_to_a_constant_are_told();
     sequences_of_unlike_lengths_are_told();
+    padding_that_no_layer_works_on_costs_nothing();
+    a_matrix_is_no_batch();
     return done();
 }

@@ -155,6 +155,33 @@ def check_runs(tap, program, folder):
     tap.same({event["pid"] for event in tracks}, {0, 1, 2, 3}, "--trace-out has all ranks on one axis")
 
 
+def check_losses(tap, program, folder):
+    """What the trace of a rank lacks is told in the report on the run, from traces, from summaries and by helpers alike."""
+    texts, source = [], ROOT / "fixtures" / "scenarios" / "pytorch-casts-anew" / "trace.json.gz"
+    for rank in range(3):
+        with gzip.open(source, "rt", encoding="utf-8") as stream:
+            trace = json.load(stream)
+        trace["distributedInfo"] = {"backend": "gloo", "rank": rank, "world_size": 3}
+        trace = {"distributedInfo": trace.pop("distributedInfo"), **trace}
+        if rank == 2:
+            trace["traceEvents"].insert(5, "no event")
+        texts.append(json.dumps(trace))
+    texts[1] = texts[1][:len(texts[1]) * 3 // 4]
+    paths = [folder / f"lossy{rank}.json" for rank in range(3)]
+    for path, text in zip(paths, texts):
+        path.write_text(text)
+    kept = folder / "lossy.summary"
+    wanted = [("input-cut", 1, "rank 1"), ("rank-losses", 1, "rank 2")]
+    runs = {"traces": paths, "traces, one at a time": ["--jobs", "1", *paths]}
+    program.run(*paths, "--summary-out", kept, "--md-out", folder / "ignored.md")
+    runs["summaries"] = ["--merge", kept]
+    for name, arguments in runs.items():
+        rows = program.json(*arguments)["warnings"]
+        told = [(row["code"], row["count"], row["message"].rpartition(": ")[2]) for row in rows]
+        tap.same(told, wanted, f"what ranks lack is told from {name}")
+    tap.ok(b"rank 1" in program.run("--strict", *paths).stderr, "--strict refuses it")
+
+
 def check_shared(tap, program, folder):
     """No rank lags: then what two ranks do alike is told, and nothing that one of them does not."""
     def first_of(names):
@@ -564,8 +591,9 @@ def check_longer(tap, program, folder, longer, wanted):
 
 def main():
     tap, program = Tap(), Program(program_of(__doc__))
-    for check in (check_files, check_rest, check_pickles, check_ranks, check_one, check_recorded, check_runs, check_shared,
-                  check_merged, check_xla_folder, check_hang_with_traces, check_dumps_by_many, check_step, check_one_way,
+    for check in (check_files, check_rest, check_pickles, check_ranks, check_one, check_recorded, check_runs, check_losses,
+                  check_shared, check_merged, check_xla_folder, check_hang_with_traces, check_dumps_by_many, check_step,
+                  check_one_way,
                   check_range, check_sizes_alone, check_waiting, check_apart, check_lost, check_own_time, check_busy_cores,
                   check_copies, check_host_groups, check_chain, check_transfers, check_chance, check_uneven, check_slow):
         with tempfile.TemporaryDirectory() as folder:

@@ -41,24 +41,6 @@
 
 /* ------------------------------------------------------------------------------------------------------- reading */
 
-static enum ap_status check_strict(const struct ap_request *request, const struct ap_notes *notes, struct ap_error *reterr)
-{
-    if (!request->strict || !ap_notes_reach(notes, AP_NOTE_loss))
-        return AP_OK;
-    for (int i = 0; i < AP_COUNTER_COUNT_; i++) {
-        const struct ap_note *note = &notes->notes[i];
-        const struct ap_counter_info *info = ap_counter_info((enum ap_counter)i);
-        if (!note->count || info->severity < AP_NOTE_loss)
-            continue;
-        ap_fail_at(reterr, AP_ERROR_INPUT, note->first_offset_bytes, "%s (%s, %llu times)%s%s", info->sentence, info->code,
-                   (unsigned long long)note->count, note->detail[0] ? ": " : "", note->detail);
-        if (reterr)
-            reterr->setting = AP_SETTING_STRICT;
-        return ap_advise(reterr, AP_ADVICE_NOT_STRICT, AP_ERROR_INPUT);
-    }
-    return AP_OK;
-}
-
 /* What counters tell beside their sentence may be words of the input. */
 static void forget_details(struct ap_notes *notes)
 {
@@ -115,7 +97,7 @@ static enum ap_status read_trace(struct run *run, struct ap_error *reterr)
     AP_TRY(status);
     if (report->trace->has_window)
         report->window = (struct ap_copy_slice){ report->trace->window_start_ns, report->trace->window_end_ns };
-    return check_strict(run->request, notes, reterr);
+    return ap_request_check_strict(run->request, notes, reterr);
 }
 
 static struct ap_part_options part_options(const struct run *run)
@@ -166,7 +148,7 @@ static enum ap_status add_snapshot(struct run *run, struct ap_memory_join *join,
     ap_opened_input_close(&opened);
     if (status != AP_OK)
         return status;
-    status = check_strict(request, notes, reterr);
+    status = ap_request_check_strict(request, notes, reterr);
     if (status == AP_OK)
         status = ap_join_part_snapshot(snapshot, *run->path, request->top_n, request->with_pictures, join, notes,
                                        &report->model, reterr);
@@ -200,7 +182,10 @@ static enum ap_status analyze_run(struct run *run, struct ap_trace *merged, stru
     ap_model_adopt(&report->model, &hang);
     ap_model_release(&hang);
     AP_TRY(status);
-    AP_TRY(check_strict(request, &report->hang_notes, reterr));
+    AP_TRY(ap_request_check_strict(request, &report->hang_notes, reterr));
+    if (!merged) /* its notes are those of the trace */
+        ap_run_request_note_losses(&report->rank_set, &report->trace_notes);
+    AP_TRY(ap_request_check_strict(request, &report->trace_notes, reterr));
     ap_add_null(&report->model, &report->model.root, "memory");
     ap_analyze_no_trace(&report->model);
     return AP_OK;
@@ -244,7 +229,7 @@ static enum ap_status add_profiles(struct run *run, struct ap_error *reterr)
     struct ap_report *report = run->report;
     AP_TRY(ap_other_profiles_add(run->request, &report->run_files, &report->gate, &report->profile_notes, &report->model,
                                  run->path, reterr));
-    return check_strict(run->request, &report->profile_notes, reterr);
+    return ap_request_check_strict(run->request, &report->profile_notes, reterr);
 }
 
 /* Of two inputs the trace is read first, but analyzed last: the snapshot is gone by then. */

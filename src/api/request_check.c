@@ -96,3 +96,22 @@ enum ap_status ap_request_check(const struct ap_request *request, struct ap_erro
         AP_TRY(ap_request_check_trace(request, reterr));
     return check_context(request, reterr);
 }
+
+enum ap_status ap_request_check_strict(const struct ap_request *request, const struct ap_notes *notes,
+                                       struct ap_error *reterr)
+{
+    for (int i = 0; i < AP_COUNTER_COUNT_ && request->strict; i++) {
+        const struct ap_note *note = &notes->notes[i];
+        const struct ap_counter_info *info = ap_counter_info((enum ap_counter)i);
+        if (!note->count || info->severity < AP_NOTE_loss)
+            continue;
+        ap_fail_at(reterr, AP_ERROR_INPUT, note->first_offset_bytes, "%s (%s, %llu times)%s%s", info->sentence, info->code,
+                   (unsigned long long)note->count, note->detail[0] ? ": " : "", note->detail);
+        if (reterr) {
+            reterr->has_offset = note->has_offset;
+            reterr->setting = AP_SETTING_STRICT;
+        }
+        return ap_advise(reterr, AP_ADVICE_NOT_STRICT, AP_ERROR_INPUT);
+    }
+    return AP_OK;
+}

@@ -4,7 +4,7 @@
 #define AP_REQUEST_CHECK_H
 
 #include "analyze_profile/analyze_profile.h"
-#include "base.h"
+#include "notes.h"
 
 #define AP_CONTEXT_MAX_COUNT 64
 #define AP_CONTEXT_MAX_KEY_BYTES 64
@@ -17,5 +17,9 @@ AP_MUST_CHECK enum ap_status ap_request_check_trace(const struct ap_request *req
 
 /** The two parts of "KEY=VALUE". */
 void ap_context_split(const char *entry, struct ap_text *ret_key, struct ap_text *ret_value);
+
+/** AP_ERROR_INPUT where the request is strict and something of an input is lost, or may be wrong. */
+AP_MUST_CHECK enum ap_status ap_request_check_strict(const struct ap_request *request, const struct ap_notes *notes,
+                                                     struct ap_error *reterr);
 
 #endif

@@ -172,6 +172,26 @@ void ap_run_request_note_rest(const struct ap_run_files *files, struct ap_notes 
         ap_note_detail(notes, AP_COUNTER_not_read, "%s", names);
 }
 
+/* In @first_rank the first of them; ranks are in order. */
+static void note_rank(struct ap_notes *notes, enum ap_counter counter, uint64_t count, int64_t rank, int64_t *first_rank)
+{
+    if (!count)
+        return;
+    *first_rank = *first_rank < 0 ? rank : *first_rank;
+    ap_note_many(notes, counter, count);
+    ap_note_detail(notes, counter, rank == *first_rank ? "rank %lld" : "rank %lld and others", (long long)*first_rank);
+}
+
+void ap_run_request_note_losses(const struct ap_rank_set *set, struct ap_notes *notes)
+{
+    int64_t first_cut = -1, first_lossy = -1;
+    for (size_t i = 0; i < set->count; i++) {
+        const struct ap_rank_summary *rank = &set->ranks[i];
+        note_rank(notes, AP_COUNTER_cut, rank->is_cut, rank->rank, &first_cut);
+        note_rank(notes, AP_COUNTER_rank_losses, (uint64_t)rank->lost_count, rank->rank, &first_lossy);
+    }
+}
+
 enum ap_status ap_run_request_find(const struct ap_request *request, struct ap_gate *gate, struct ap_run_files *files,
                                    struct ap_request *one, const char **ret_path, struct ap_error *reterr)
 {

@@ -64,11 +64,3 @@ void ap_notes_add(struct ap_notes *notes, const struct ap_notes *more)
             ap_note_detail(notes, (enum ap_counter)i, "%s", note->detail);
     }
 }
-
-bool ap_notes_reach(const struct ap_notes *notes, enum ap_note_severity severity)
-{
-    for (int i = 0; i < AP_COUNTER_COUNT_; i++)
-        if (notes->notes[i].count && infos[i].severity >= severity)
-            return true;
-    return false;
-}

@@ -44,7 +44,5 @@ void ap_note_many(struct ap_notes *notes, enum ap_counter counter, uint64_t coun
 void ap_note_detail(struct ap_notes *notes, enum ap_counter counter, const char *format, ...) AP_PRINTF(3, 4);
 /** Add what another reading of the same input counted. */
 void ap_notes_add(struct ap_notes *notes, const struct ap_notes *more);
-/** Are there counts of at least this severity? */
-bool ap_notes_reach(const struct ap_notes *notes, enum ap_note_severity severity);
 
 #endif

@@ -71,6 +71,17 @@ static enum ap_status summarize(const struct ap_run_file *file, struct ap_trace 
     return status;
 }
 
+/* What was odd in the file beside its end, of which the summary tells by itself. */
+static void note_losses(const struct ap_notes *notes, struct ap_rank_set *set)
+{
+    int64_t lost_count = 0;
+    for (int i = 0; i < AP_COUNTER_COUNT_; i++)
+        if (i != AP_COUNTER_cut && ap_counter_info((enum ap_counter)i)->severity >= AP_NOTE_loss)
+            lost_count += (int64_t)notes->notes[i].count;
+    for (size_t i = 0; i < set->count; i++)
+        set->ranks[i].lost_count = lost_count;
+}
+
 static enum ap_status summarize_trace(struct reading *reading, const struct ap_run_file *file, struct ap_json_reader *json,
                                       struct ap_notes *notes, struct ap_rank_set *set, struct ap_error *reterr)
 {
@@ -78,6 +89,7 @@ static enum ap_status summarize_trace(struct reading *reading, const struct ap_r
     struct ap_trace *trace;
     AP_TRY(ap_trace_read(json, reading->gate, notes, &options, &trace, reterr));
     enum ap_status status = summarize(file, trace, set, reterr);
+    note_losses(notes, set);
     ap_trace_free(trace);
     return status;
 }

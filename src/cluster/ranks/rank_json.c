@@ -11,7 +11,7 @@
 #define WIDTH_MAX 32 /* of a row */
 #define RANK_LARGEST 100000000
 
-enum { HEAD_COUNT = 15, STEP_COUNT = 7, COLLECTIVE_COUNT = 11, CALL_COUNT = 7 };
+enum { HEAD_COUNT = 16, STEP_COUNT = 7, COLLECTIVE_COUNT = 11, CALL_COUNT = 7 };
 #define STEP_WIDTH (STEP_COUNT + AP_SPENT_COUNT_)
 #define COLLECTIVE_WIDTH (COLLECTIVE_COUNT + 2 * AP_RANK_BEFORE)
 _Static_assert(STEP_WIDTH <= WIDTH_MAX && COLLECTIVE_WIDTH <= WIDTH_MAX && HEAD_COUNT <= WIDTH_MAX, "a row fits");
@@ -62,6 +62,7 @@ static void carry_head(struct row *row, struct ap_rank_summary *head)
     carry(row, &head->rows);
     carry_bool(row, &head->has_device);
     carry_bool(row, &head->is_cut);
+    carry(row, &head->lost_count);
     carry(row, &head->peak_allocated_bytes);
     carry(row, &head->peak_reserved_bytes);
     carry(row, &head->capacity_bytes);
@@ -263,7 +264,8 @@ static enum ap_status take_head(struct reader *reader, struct ap_rank_summary *r
     if (!are_times(row.values, HEAD_COUNT))
         return ap_summary_refuse(reader->json, "a number is out of range", reterr);
     carry_head(&row, rank);
-    if (row.lacks_name || rank->rank < 0 || rank->rank > RANK_LARGEST || rank->start_ns > rank->end_ns)
+    if (row.lacks_name || rank->rank < 0 || rank->rank > RANK_LARGEST || rank->start_ns > rank->end_ns ||
+        rank->lost_count < 0)
         return ap_summary_refuse(reader->json, "a rank, a name or a window cannot be", reterr);
     return AP_OK;
 }

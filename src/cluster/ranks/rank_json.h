@@ -9,7 +9,7 @@
 #include "out.h"
 #include "rank_set.h"
 
-#define AP_RANK_JSON_VERSION 4
+#define AP_RANK_JSON_VERSION 5
 
 /** Write a set that is finished. */
 AP_MUST_CHECK enum ap_status ap_rank_json_write(const struct ap_rank_set *set, struct ap_sink sink, struct ap_error *reterr);

@@ -71,6 +71,7 @@ struct ap_rank_summary {
     int64_t start_ns, end_ns; /* of all rows */
     int64_t rows;
     bool has_device, is_cut;
+    int64_t lost_count;                                                /* of what the figures lack beside that */
     int64_t spent_ns[AP_SPENT_COUNT_];                                 /* from the first to the last row */
     int64_t peak_allocated_bytes, peak_reserved_bytes, capacity_bytes; /* -1 = not told */
     int64_t out_of_memory_count;

@@ -180,6 +180,12 @@ def check_losses(tap, program, folder):
         told = [(row["code"], row["count"], row["message"].rpartition(": ")[2]) for row in rows]
         tap.same(told, wanted, f"what ranks lack is told from {name}")
     tap.ok(b"rank 1" in program.run("--strict", *paths).stderr, "--strict refuses it")
+    snapshot = (ROOT / "fixtures" / "snapshots" / "churn.json").read_text()
+    for rank, text in enumerate((snapshot, snapshot[:len(snapshot) * 3 // 4])):
+        (folder / f"rank{rank}_snapshot.json").write_text(text)
+    told = [(row["code"], row["input"], row["count"], row["message"].rpartition(": ")[2])
+            for row in program.json(*(folder / f"rank{rank}_snapshot.json" for rank in range(2)))["warnings"]]
+    tap.same(told, [("rank-losses", "memory-json", 1, "rank 1")], "what the snapshot of a rank lacks, too")
 
 
 def check_shared(tap, program, folder):

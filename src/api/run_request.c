@@ -182,13 +182,17 @@ static void note_rank(struct ap_notes *notes, enum ap_counter counter, uint64_t 
     ap_note_detail(notes, counter, rank == *first_rank ? "rank %lld" : "rank %lld and others", (long long)*first_rank);
 }
 
-void ap_run_request_note_losses(const struct ap_rank_set *set, struct ap_notes *notes)
+void ap_run_request_note_losses(const struct ap_rank_set *set, struct ap_notes *of_traces, struct ap_notes *of_snapshots)
 {
-    int64_t first_cut = -1, first_lossy = -1;
+    int64_t first_cut = -1, first_lossy = -1, first_snapshot = -1;
     for (size_t i = 0; i < set->count; i++) {
         const struct ap_rank_summary *rank = &set->ranks[i];
-        note_rank(notes, AP_COUNTER_cut, rank->is_cut, rank->rank, &first_cut);
-        note_rank(notes, AP_COUNTER_rank_losses, (uint64_t)rank->lost_count, rank->rank, &first_lossy);
+        note_rank(of_traces, AP_COUNTER_cut, rank->is_cut, rank->rank, &first_cut);
+        note_rank(of_traces, AP_COUNTER_rank_losses, (uint64_t)rank->lost_count, rank->rank, &first_lossy);
+    }
+    for (size_t i = 0; i < set->memory.count; i++) {
+        const struct ap_rank_memory *memory = &set->memory.rows[i];
+        note_rank(of_snapshots, AP_COUNTER_rank_losses, (uint64_t)memory->lost_count, memory->rank, &first_snapshot);
     }
 }
 

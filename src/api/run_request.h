@@ -16,8 +16,8 @@ AP_MUST_CHECK enum ap_status ap_run_request_find(const struct ap_request *reques
 /** Names in @notes what of a folder is not read, for the report of one rank: that of a run lists all its files. */
 void ap_run_request_note_rest(const struct ap_run_files *files, struct ap_notes *notes);
 
-/** Notes which ranks of a run were read in part. */
-void ap_run_request_note_losses(const struct ap_rank_set *set, struct ap_notes *notes);
+/** Notes which ranks of a run were read in part: of their traces and of their snapshots. */
+void ap_run_request_note_losses(const struct ap_rank_set *set, struct ap_notes *of_traces, struct ap_notes *of_snapshots);
 
 /** Are there files of other profilers, and is the report about them, alone or beside one trace and one snapshot? In a run of
  *  many ranks they are listed and not read. */

@@ -71,15 +71,13 @@ static enum ap_status summarize(const struct ap_run_file *file, struct ap_trace 
     return status;
 }
 
-/* What was odd in the file beside its end, of which the summary tells by itself. */
-static void note_losses(const struct ap_notes *notes, struct ap_rank_set *set)
+static int64_t losses(const struct ap_notes *notes)
 {
-    int64_t lost_count = 0;
+    int64_t count = 0;
     for (int i = 0; i < AP_COUNTER_COUNT_; i++)
-        if (i != AP_COUNTER_cut && ap_counter_info((enum ap_counter)i)->severity >= AP_NOTE_loss)
-            lost_count += (int64_t)notes->notes[i].count;
-    for (size_t i = 0; i < set->count; i++)
-        set->ranks[i].lost_count = lost_count;
+        if (ap_counter_info((enum ap_counter)i)->severity >= AP_NOTE_loss)
+            count += (int64_t)notes->notes[i].count;
+    return count;
 }
 
 static enum ap_status summarize_trace(struct reading *reading, const struct ap_run_file *file, struct ap_json_reader *json,
@@ -89,8 +87,10 @@ static enum ap_status summarize_trace(struct reading *reading, const struct ap_r
     struct ap_trace *trace;
     AP_TRY(ap_trace_read(json, reading->gate, notes, &options, &trace, reterr));
     enum ap_status status = summarize(file, trace, set, reterr);
-    note_losses(notes, set);
     ap_trace_free(trace);
+    int64_t lost_count = losses(notes) - (int64_t)notes->notes[AP_COUNTER_cut].count; /* of that the summary tells */
+    for (size_t i = 0; i < set->count; i++)
+        set->ranks[i].lost_count = lost_count;
     return status;
 }
 
@@ -101,7 +101,10 @@ static enum ap_status summarize_snapshot(struct reading *reading, const struct a
     struct ap_snapshot_options options = { .salvage = reading->options->salvage };
     if (file->head.rank < 0)
         return ap_fail(reterr, AP_ERROR_INPUT, "a snapshot does not tell its rank, and neither does its name");
-    return ap_memory_summarize(&set->memory, json, notes, &options, file->head.rank, ap_text_of(file->path), reterr);
+    AP_TRY(ap_memory_summarize(&set->memory, json, notes, &options, file->head.rank, ap_text_of(file->path), reterr));
+    for (size_t i = 0; i < set->memory.count; i++)
+        set->memory.rows[i].lost_count = losses(notes);
+    return AP_OK;
 }
 
 static enum ap_status read_file(struct reading *reading, const struct ap_run_file *file, struct ap_rank_set *set,

@@ -23,7 +23,7 @@ void ap_memory_row_members(struct ap_rank_memory *row, int64_t *ret_numbers[AP_M
 {
     int64_t *const numbers[] = { &row->rank,           &row->first_failure_ns, &row->peak_bytes, &row->peak_reserved_bytes,
                                  &row->reserved_bytes, &row->split_bytes,      &row->retries,    &row->failures,
-                                 &row->failed_bytes,   &row->at_peak };
+                                 &row->failed_bytes,   &row->at_peak,          &row->lost_count };
     size_t count = 0;
     _Static_assert(AP_COUNT_OF(numbers) + AP_OWNER_CATEGORY_COUNT_ + AP_MEMORY_LINES == AP_MEMORY_ROW_NUMBERS, "all");
     for (; count < AP_COUNT_OF(numbers); count++)

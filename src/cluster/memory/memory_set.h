@@ -28,6 +28,7 @@ struct ap_rank_memory {
     int64_t failures;            /* requests that failed */
     int64_t first_failure_ns;    /* when the first did */
     int64_t failed_bytes;        /* what that asked for */
+    int64_t lost_count;          /* of what the file has and the figures lack */
     struct ap_str failed_line;   /* and who */
     int64_t owners_bytes[AP_OWNER_CATEGORY_COUNT_];
     struct ap_memory_line lines[AP_MEMORY_LINES]; /* largest first */
@@ -55,7 +56,7 @@ static inline struct ap_text ap_memory_text(const struct ap_memory_set *set, str
     return ap_strpool_text(&set->names, name);
 }
 
-#define AP_MEMORY_ROW_NUMBERS (10 + AP_OWNER_CATEGORY_COUNT_ + AP_MEMORY_LINES)
+#define AP_MEMORY_ROW_NUMBERS (11 + AP_OWNER_CATEGORY_COUNT_ + AP_MEMORY_LINES)
 #define AP_MEMORY_ROW_NAMES (2 + AP_MEMORY_LINES)
 /** The numbers and names of a row one after the other, for whoever copies, compares or writes rows. */
 void ap_memory_row_members(struct ap_rank_memory *row, int64_t *ret_numbers[AP_MEMORY_ROW_NUMBERS],

@@ -76,7 +76,7 @@ struct reader {
 /* -1 is a number that is not known. */
 static bool is_possible(const struct ap_rank_memory *row)
 {
-    return row->rank >= 0 && row->rank <= RANK_LARGEST && row->failures >= -1 && row->retries >= -1;
+    return row->rank >= 0 && row->rank <= RANK_LARGEST && row->failures >= -1 && row->retries >= -1 && row->lost_count >= 0;
 }
 
 static enum ap_status take_row(struct reader *reader, const int64_t *values, struct ap_error *reterr)

@@ -185,6 +185,8 @@ static enum ap_status analyze_run(struct run *run, struct ap_trace *merged, stru
     AP_TRY(ap_request_check_strict(request, &report->hang_notes, reterr));
     if (!merged) /* its notes are those of the trace */
         ap_run_request_note_losses(&report->rank_set, &report->trace_notes, &report->memory_notes);
+    ap_note_many(&report->trace_notes, AP_COUNTER_rank_unread,
+                 (uint64_t)ap_integer_at(&report->model.root, "cluster.unread_count", 0));
     AP_TRY(ap_request_check_strict(request, &report->trace_notes, reterr));
     AP_TRY(ap_request_check_strict(request, &report->memory_notes, reterr));
     ap_add_null(&report->model, &report->model.root, "memory");

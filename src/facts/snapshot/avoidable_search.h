@@ -94,7 +94,7 @@ AP_MUST_CHECK enum ap_status ap_avoidable_count_calls(const struct ap_avoidable_
 /** Of forward passes, kept for a backward pass that does not come, or does not take it. */
 AP_MUST_CHECK enum ap_status ap_search_unused_graphs(struct ap_avoidable_search *search, struct ap_avoidable *to,
                                                      struct ap_error *reterr);
-/** What cat makes anew, a little longer each time, outside of a model. */
+/** What a line makes anew, each time by a piece longer, outside of a model. */
 AP_MUST_CHECK enum ap_status ap_search_regrown(struct ap_avoidable_search *search, struct ap_avoidable *to,
                                                struct ap_error *reterr);
 /** Of an optimizer that was made before another one of the same weights. */

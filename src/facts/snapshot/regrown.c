@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * regrown.c - results that cat joins to what is there already, again and again: each time both are there together. */
+ * regrown.c - results that are joined to what is there already, as by cat, again and again: each time both are there. */
 #include "avoidable_search.h"
 
 #include "snapshot_state.h"
@@ -22,7 +22,7 @@ static uint32_t end_of(const struct ap_avoidable_search *search, uint32_t entry)
     return lifetime == AP_NO_LIFETIME ? AP_NO_ENTRY : ap_search_life_end(&replay->lifetimes[lifetime]);
 }
 
-/* Outside of passes, and where frames of C++ name the operator, by cat. A cache in a model is told otherwise. */
+/* Outside of passes: a cache in a model is told otherwise. */
 static bool may_join(const struct ap_avoidable_search *search, uint32_t entry)
 {
     return ap_search_allocates(search, entry) && search->owners->replay->snapshot->actions.stack[entry] &&

@@ -191,15 +191,14 @@ static enum ap_status cut_host(struct cutter *cutter, uint32_t track, int64_t st
 
 static enum ap_status cut_pieces(struct cutter *cutter, const struct ap_critical_path *path, struct ap_error *reterr)
 {
-    for (size_t i = 0; i < path->count; i++) {
-        const struct ap_path_piece *piece = &path->pieces[i];
-        int64_t end_ns = i + 1 < path->count ? path->pieces[i + 1].start_ns : path->end_ns;
-        if (piece->host)
-            AP_TRY(cut_host(cutter, piece->at, piece->start_ns, end_ns, (enum ap_path_class)piece->path_class, reterr));
+    struct ap_path_reader reader = ap_path_pieces_read(&path->pieces);
+    for (struct ap_path_piece piece; ap_path_reader_next(&reader, &piece);) {
+        if (piece.host)
+            AP_TRY(cut_host(cutter, piece.at, piece.start_ns, piece.end_ns, (enum ap_path_class)piece.path_class, reterr));
         else
-            add_segment(cutter, piece->start_ns, end_ns, piece->at,
-                        piece->at == AP_NO_ROW ? AP_NO_ROW : cutter->trace->events.track[piece->at],
-                        (enum ap_path_class)piece->path_class);
+            add_segment(cutter, piece.start_ns, piece.end_ns, piece.at,
+                        piece.at == AP_NO_ROW ? AP_NO_ROW : cutter->trace->events.track[piece.at],
+                        (enum ap_path_class)piece.path_class);
     }
     flush(cutter);
     return AP_OK;
@@ -211,7 +210,7 @@ enum ap_status ap_critical_path_visit(const struct ap_critical_path *path, const
 {
     struct cutter cutter = { .trace = trace, .order = order, .gate = path->gate, .visit = visit, .self = self };
     cutter.over = (struct thread){ .next_row = AP_NO_ROW, .next_start_ns = INT64_MAX };
-    if (!path->count)
+    if (!path->pieces.count)
         return AP_OK;
     AP_TRY(ap_path_names(trace, cutter.gate, &cutter.names, reterr));
     enum ap_status status = AP_ALLOC_CLEARED(cutter.gate, cutter.thread_of, order->track_count + 1, reterr);

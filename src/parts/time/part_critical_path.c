@@ -290,7 +290,7 @@ enum ap_status ap_part_critical_path(struct ap_part_context *context, struct ap_
     const struct ap_trace *trace = context->trace;
     uint64_t top_n = context->options->top_n;
     struct composition sums = { .trace = trace, .gate = context->gate, .steps = &context->facts->steps };
-    if (!context->facts->path.count) {
+    if (!context->facts->path.pieces.count) {
         ap_add_null(model, root, "critical_path");
         return AP_OK;
     }

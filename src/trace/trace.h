@@ -104,15 +104,21 @@ static inline enum ap_event_kind ap_row_kind(uint8_t tag)
     return (enum ap_event_kind)(tag & AP_ROW_KIND_MASK);
 }
 
-/** A (pid, tid) pair; both may be any JSON scalar. */
+/** A (pid, tid) pair; both may be any JSON scalar. There may be as many as rows, so they are small. */
 struct ap_track {
-    struct ap_str pid, tid; /* as written, in trace->track_ids; absent = the member is missing */
-    struct ap_str label;    /* thread_name */
+    struct ap_str pid, tid;                    /* as written, in trace->track_ids; absent = the member is missing */
+    uint32_t label;                            /* number + 1 in trace->track_labels; 0 = it has none */
+    uint32_t open_begin : 30;                  /* B events not ended yet: index + 1 of the innermost, 0 = none */
+    uint32_t pid_is_text : 1, tid_is_text : 1; /* written in quotation marks where first met */
+    int64_t device;                            /* GPU rows: args.device, else pid; -1 = no GPU row yet */
+};
+#define AP_OPEN_BEGINS_MAX ((UINT32_C(1) << 30) - 1)
+
+/** What an M event says of a thread. */
+struct ap_track_label {
+    struct ap_str name; /* thread_name */
     bool has_sort_index;
-    bool pid_is_text, tid_is_text; /* written in quotation marks where first met */
-    int64_t sort_index;            /* thread_sort_index: where viewers draw the thread */
-    int64_t device;                /* GPU rows: args.device, else pid; -1 = no GPU row yet */
-    size_t open_begin;             /* B events not ended yet: index + 1 of the innermost, 0 = none */
+    int64_t sort_index; /* thread_sort_index: where viewers draw the thread */
 };
 
 /** Who writes frames of Python in words of its own; a browser's rows are of its threads, none of a device. */
@@ -151,6 +157,8 @@ struct ap_trace {
     struct ap_events events;
     struct ap_track *tracks;
     size_t track_count, track_capacity;
+    struct ap_track_label *track_labels;
+    size_t track_label_count, track_label_capacity;
     struct ap_strpool track_ids;   /* apart from names: of millions of threads no name's figures are kept */
     struct ap_strpool track_names; /* id - 1 = index into tracks; until ap_trace_freeze() */
     char *ids;                     /* scratch of ap_trace_track */
@@ -214,6 +222,12 @@ static inline struct ap_text ap_trace_text(const struct ap_trace *trace, uint32_
 static inline struct ap_text ap_trace_id_text(const struct ap_trace *trace, struct ap_str id)
 {
     return ap_strpool_text(&trace->track_ids, id);
+}
+
+/** The name of a thread in trace->strings. */
+static inline struct ap_str ap_track_name(const struct ap_trace *trace, const struct ap_track *track)
+{
+    return track->label ? trace->track_labels[track->label - 1].name : (struct ap_str){ 0 };
 }
 
 /** Entries of an array by id: ids are below it. */

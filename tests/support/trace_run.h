@@ -75,7 +75,7 @@ static inline void log_trace_rows(struct text_log *log, const struct ap_trace *t
         log_format(log, "track %d %d device %lld", track->pid_is_text, track->tid_is_text, (long long)track->device);
         log_str(log, &trace->track_ids, track->pid);
         log_str(log, &trace->track_ids, track->tid);
-        log_str(log, &trace->strings, track->label);
+        log_str(log, &trace->strings, ap_track_name(trace, track));
         log_bytes(log, "\n", 1);
     }
     for (size_t i = 0; i < trace->category_count; i++) {

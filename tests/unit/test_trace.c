@@ -296,7 +296,8 @@ static void a_track_is_a_pair_of_ids(void)
     ok(!tracks[3].pid.id && !tracks[3].tid.id, "missing ids and null are no ids");
     ok(tracks[6].pid_is_text && tracks[6].tid_is_text, "what strict JSON does not know becomes text");
     is_text(ap_trace_id_text(run.trace, tracks[6].tid), "{\"a\":\"\xef\xbf\xbd\"}", "of valid UTF-8");
-    is_text(ap_trace_text(run.trace, tracks[5].label.id), "thread \xc3\xa9", "the last name of a thread counts");
+    is_text(ap_trace_text(run.trace, ap_track_name(run.trace, &tracks[5]).id), "thread \xc3\xa9",
+            "the last name of a thread counts");
     (void)trace_run_release(&run);
 }
 

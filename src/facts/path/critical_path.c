@@ -92,7 +92,7 @@ static uint32_t last_activity(struct walk *walk)
 static uint32_t last_begun(const struct walk *walk, const struct ap_path_rows *rows, uint32_t track)
 {
     size_t before = ap_path_rows_before(walk->index, rows, track, walk->now_ns);
-    return before ? rows->rows[rows->first[track] + before - 1] : AP_NO_ROW;
+    return before ? rows->rows[ap_path_first(rows, track) + before - 1] : AP_NO_ROW;
 }
 
 /* Within a row of activity: back to the call in it that waited for GPU work, else to its start. */
@@ -100,7 +100,7 @@ static enum ap_status step_in_row(struct walk *walk, uint32_t row, struct ap_err
 {
     const struct ap_path_rows *blocking = &walk->index->blocking;
     int64_t row_start_ns = walk->trace->events.start_ns[row], now_ns = walk->now_ns;
-    size_t first = blocking->first[walk->thread];
+    size_t first = ap_path_first(blocking, walk->thread);
     for (size_t i = ap_path_rows_before(walk->index, blocking, walk->thread, now_ns); i-- > 0;) {
         uint32_t call = blocking->rows[first + i];
         if (walk->trace->events.start_ns[call] < row_start_ns)

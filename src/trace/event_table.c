@@ -18,6 +18,7 @@ enum ap_status ap_trace_new(struct ap_gate *gate, struct ap_trace **ret_trace, s
     ap_strpool_init(&trace->track_ids, gate);
     ap_strpool_init(&trace->track_names, gate);
     ap_strpool_init(&trace->signatures, gate);
+    ap_strpool_init(&trace->collective_kinds, gate);
     ap_strpool_init(&trace->odd_keys, gate);
     *ret_trace = trace;
     return AP_OK;
@@ -63,6 +64,7 @@ void ap_trace_freeze(struct ap_trace *trace)
     ap_strpool_freeze(&trace->strings);
     ap_strpool_freeze(&trace->category_names);
     ap_strpool_freeze(&trace->signatures);
+    ap_strpool_freeze(&trace->collective_kinds);
     ap_strpool_freeze(&trace->odd_keys);
 }
 

@@ -335,15 +335,16 @@ static enum ap_status carry_detail(struct part *part, uint32_t row, struct ap_er
 
 static enum ap_status carry_collective(struct part *part, uint32_t row, struct ap_error *reterr)
 {
-    const struct ap_collective *told = part->from->collective_count ? ap_row_collective(part->from, row) : NULL;
-    if (!told)
+    uint32_t number = ap_row_collective_number(part->from, row);
+    if (number == AP_NO_ROW)
         return AP_OK;
-    struct ap_collective copy = *told;
+    struct ap_collective copy = *ap_trace_collective(part->from, number);
     struct ap_str *const strings[] = { &copy.name, &copy.dtype, &copy.group_name, &copy.group_description,
                                        &copy.group_ranks };
     for (size_t i = 0; i < AP_COUNT_OF(strings); i++)
         AP_TRY(carry_string(part, strings[i], reterr));
-    return ap_trace_add_collective(part->to, copy, reterr);
+    return ap_trace_add_collective(part->to, (uint32_t)(part->to->events.count - 1), copy,
+                                   part->from->collectives[number].sequence, reterr);
 }
 
 static enum ap_status carry_row(struct part *part, uint32_t row, struct ap_error *reterr)

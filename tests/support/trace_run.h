@@ -119,9 +119,10 @@ static inline void log_details(struct text_log *log, const struct ap_trace *trac
         log_str(log, &trace->strings, trace->launched_names[i].kernel);
     }
     for (size_t i = 0; i < trace->collective_count; i++) {
-        const struct ap_collective *collective = &trace->collectives[i];
-        log_format(log, "\ncollective %u %lld %lld %lld %lld", collective->row, (long long)collective->in_elements,
-                   (long long)collective->out_elements, (long long)collective->group_size, (long long)collective->sequence);
+        const struct ap_collective *collective = ap_trace_collective(trace, i);
+        log_format(log, "\ncollective %u %lld %lld %lld %lld", trace->collectives[i].row, (long long)collective->in_elements,
+                   (long long)collective->out_elements, (long long)collective->group_size,
+                   (long long)trace->collectives[i].sequence);
         log_str(log, &trace->strings, collective->name);
         log_str(log, &trace->strings, collective->dtype);
         log_str(log, &trace->strings, collective->group_ranks);

@@ -46,7 +46,8 @@ static enum ap_status find_steps(struct ap_facts *facts, struct ap_error *reterr
 /* The engine of the backward pass works for another thread. */
 static bool is_driven(const struct ap_trace *trace, uint32_t track)
 {
-    return ap_text_contains_folded(ap_strpool_text(&trace->strings, trace->tracks[track].label), "autograd");
+    return ap_text_contains_folded(ap_strpool_text(&trace->strings, ap_track_name(trace, &trace->tracks[track])),
+                                   "autograd");
 }
 
 /* Of the steps, else the one with most operator time, else the one with most host rows. */

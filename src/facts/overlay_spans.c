@@ -72,7 +72,7 @@ static enum ap_status add_path(struct ap_overlay *overlay, const struct ap_trace
                                const struct ap_critical_path *path, struct ap_error *reterr)
 {
     struct path_visit visit = { .overlay = overlay, .trace = trace, .status = AP_OK, .reterr = reterr };
-    if (!path->count)
+    if (!path->pieces.count)
         return AP_OK;
     AP_TRY(ap_critical_path_visit(path, trace, order, add_segment, &visit, reterr));
     return visit.status;

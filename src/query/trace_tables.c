@@ -294,7 +294,8 @@ static void fill_collective(void *self, size_t index, struct ap_model *model, st
     const struct ap_trace_table *table = self;
     const struct ap_trace_rows *view = table->view;
     const struct ap_collective_row *of = &table->collectives.rows[table->rows[index]];
-    const struct ap_collective *told = of->details == AP_NO_ROW ? NULL : &view->facts->trace->collectives[of->details];
+    const struct ap_collective *told =
+        of->details == AP_NO_ROW ? NULL : ap_trace_collective(view->facts->trace, of->details);
     ap_add_row_id(model, to, "row_id", of->row);
     ap_add_string(model, to, "operation", ap_collective_operation_name((enum ap_collective_operation)of->operation));
     ap_add_row_name(view, model, to, "name", of->row);

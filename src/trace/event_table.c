@@ -18,6 +18,7 @@ enum ap_status ap_trace_new(struct ap_gate *gate, struct ap_trace **ret_trace, s
     ap_strpool_init(&trace->track_ids, gate);
     ap_strpool_init(&trace->track_names, gate);
     ap_strpool_init(&trace->signatures, gate);
+    ap_strpool_init(&trace->collective_kinds, gate);
     ap_strpool_init(&trace->odd_keys, gate);
     *ret_trace = trace;
     return AP_OK;
@@ -47,6 +48,7 @@ void ap_trace_free(struct ap_trace *trace)
     ap_strpool_release(&trace->track_names);
     ap_trace_release_details(trace);
     AP_FREE(gate, trace->tracks, trace->track_capacity);
+    AP_FREE(gate, trace->track_labels, trace->track_label_capacity);
     AP_FREE(gate, trace->categories, trace->category_capacity);
     ap_mem_free(gate, trace->ids, trace->ids_capacity);
     AP_FREE(gate, trace->devices, trace->device_capacity);
@@ -62,6 +64,7 @@ void ap_trace_freeze(struct ap_trace *trace)
     ap_strpool_freeze(&trace->strings);
     ap_strpool_freeze(&trace->category_names);
     ap_strpool_freeze(&trace->signatures);
+    ap_strpool_freeze(&trace->collective_kinds);
     ap_strpool_freeze(&trace->odd_keys);
 }
 
@@ -176,6 +179,21 @@ enum ap_status ap_trace_track(struct ap_trace *trace, struct ap_text pid, bool p
     return AP_OK;
 }
 
+/* To the label @to of another track, as the first may still get another name; 0 = that has none yet. */
+static enum ap_status copy_label(struct ap_trace *trace, uint32_t *label, uint32_t to, struct ap_error *reterr)
+{
+    if (!*label)
+        return AP_OK;
+    if (!to) {
+        AP_TRY(
+            AP_RESERVE(trace->gate, trace->track_labels, trace->track_label_capacity, trace->track_label_count + 1, reterr));
+        to = (uint32_t)++trace->track_label_count;
+    }
+    trace->track_labels[to - 1] = trace->track_labels[*label - 1];
+    *label = to;
+    return AP_OK;
+}
+
 /* No exporter writes two devices under one pid and tid; files that were put together from several may. */
 static enum ap_status other_device(struct ap_trace *trace, int64_t device, uint32_t *track, struct ap_error *reterr)
 {
@@ -185,6 +203,7 @@ static enum ap_status other_device(struct ap_trace *trace, int64_t device, uint3
     int bytes = snprintf(tid_and_device, sizeof(tid_and_device), "\x1f%" PRIu32 "\x1f%" PRId64, *track, device);
     AP_TRY(ap_trace_track(trace, pid, first.pid_is_text, (struct ap_text){ tid_and_device, (size_t)bytes }, false, track,
                           reterr));
+    AP_TRY(copy_label(trace, &first.label, trace->tracks[*track].label, reterr));
     first.device = device;
     first.open_begin = 0;
     trace->tracks[*track] = first;

@@ -37,10 +37,12 @@ DEFINE_ADD(call_detail, call_detail)
 DEFINE_ADD(work_detail, work_detail)
 DEFINE_ADD(sync_detail, sync_detail)
 
-enum ap_status ap_trace_add_collective(struct ap_trace *trace, struct ap_collective collective, struct ap_error *reterr)
+enum ap_status ap_trace_add_collective(struct ap_trace *trace, uint32_t row, struct ap_collective collective,
+                                       int64_t sequence, struct ap_error *reterr)
 {
-    collective.row = (uint32_t)(trace->events.count - 1);
-    AP_TRY_ADD(trace->gate, trace->collectives, trace->collective_count, trace->collective_capacity, reterr, collective);
+    struct ap_collective_call call = { .row = row, .sequence = sequence };
+    AP_TRY(ap_strpool_intern(&trace->collective_kinds, (const char *)&collective, sizeof(collective), &call.what, reterr));
+    AP_TRY_ADD(trace->gate, trace->collectives, trace->collective_count, trace->collective_capacity, reterr, call);
     return AP_OK;
 }
 
@@ -65,6 +67,7 @@ void ap_trace_release_details(struct ap_trace *trace)
 {
     struct ap_gate *gate = trace->gate;
     ap_strpool_release(&trace->signatures);
+    ap_strpool_release(&trace->collective_kinds);
     ap_strpool_release(&trace->odd_keys);
     AP_FREE(gate, trace->op_details, trace->op_detail_capacity);
     AP_FREE(gate, trace->call_details, trace->call_detail_capacity);
@@ -77,11 +80,23 @@ void ap_trace_release_details(struct ap_trace *trace)
     AP_FREE(gate, trace->wants_arguments, trace->wants_arguments_capacity);
 }
 
-const struct ap_collective *ap_row_collective(const struct ap_trace *trace, uint32_t row)
+const struct ap_collective *ap_trace_collective(const struct ap_trace *trace, size_t number)
+{
+    const void *collective = ap_strpool_text(&trace->collective_kinds, trace->collectives[number].what).data;
+    return collective;
+}
+
+uint32_t ap_row_collective_number(const struct ap_trace *trace, uint32_t row)
 {
     size_t low = 0;
     AP_BISECT(low, trace->collective_count, at, trace->collectives[at].row < row);
-    return low < trace->collective_count && trace->collectives[low].row == row ? &trace->collectives[low] : NULL;
+    return low < trace->collective_count && trace->collectives[low].row == row ? (uint32_t)low : AP_NO_ROW;
+}
+
+const struct ap_collective *ap_row_collective(const struct ap_trace *trace, uint32_t row)
+{
+    uint32_t number = ap_row_collective_number(trace, row);
+    return number == AP_NO_ROW ? NULL : ap_trace_collective(trace, number);
 }
 
 struct ap_str ap_row_launched_name(const struct ap_trace *trace, uint32_t row)
@@ -400,7 +415,6 @@ static enum ap_status take_collective(struct ap_trace_reading *reading, struct a
     struct ap_collective collective = { .in_elements = read_count(reading, AP_FIELD_ARGS_IN_ELEMENTS),
                                         .out_elements = read_count(reading, AP_FIELD_ARGS_OUT_ELEMENTS),
                                         .group_size = read_count(reading, AP_FIELD_ARGS_GROUP_SIZE),
-                                        .sequence = read_count(reading, AP_FIELD_ARGS_GROUP_SEQUENCE),
                                         .peer = read_count(reading, AP_FIELD_ARGS_DESTINATION_RANK) };
     if (collective.peer < 0)
         collective.peer = read_count(reading, AP_FIELD_ARGS_SOURCE_RANK);
@@ -409,7 +423,8 @@ static enum ap_status take_collective(struct ap_trace_reading *reading, struct a
     AP_TRY(read_text(reading, AP_FIELD_ARGS_GROUP_NAME, &collective.group_name, reterr));
     AP_TRY(read_text(reading, AP_FIELD_ARGS_GROUP_DESCRIPTION, &collective.group_description, reterr));
     AP_TRY(read_text(reading, AP_FIELD_ARGS_GROUP_RANKS, &collective.group_ranks, reterr));
-    return ap_trace_add_collective(reading->trace, collective, reterr);
+    return ap_trace_add_collective(reading->trace, (uint32_t)(reading->trace->events.count - 1), collective,
+                                   read_count(reading, AP_FIELD_ARGS_GROUP_SEQUENCE), reterr);
 }
 
 enum ap_status ap_trace_take_detail(struct ap_trace_reading *reading, enum ap_event_kind kind, struct ap_error *reterr)

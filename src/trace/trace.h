@@ -68,12 +68,19 @@ struct ap_sync_detail {
     int64_t stream, wait_on_stream; /* -1 = not told */
 };
 
-/** What a collective says of itself, on the host operator or on the kernel; in order of rows. */
+/** What a collective says of itself, on the host operator or on the kernel. Those that say the same are kept once. */
 struct ap_collective {
-    uint32_t row;
+    int64_t in_elements, out_elements, group_size; /* -1 = not told */
+    int64_t peer;                                  /* of a send or receive; -1 = not told */
     struct ap_str name, dtype, group_name, group_description, group_ranks;
-    int64_t in_elements, out_elements, group_size, sequence; /* -1 = not told */
-    int64_t peer;                                            /* of a send or receive; -1 = not told */
+    uint32_t zero; /* where padding would be: they are compared as bytes */
+};
+
+/** A row that says it; in order of rows. */
+struct ap_collective_call {
+    uint32_t row;
+    struct ap_str what; /* of trace->collective_kinds; see ap_trace_collective() */
+    int64_t sequence;   /* number of the call in its group; -1 = not told */
 };
 
 /** The kernel that a call launches, where the call tells it (ROCm): also while a graph is captured and nothing runs. In
@@ -104,15 +111,21 @@ static inline enum ap_event_kind ap_row_kind(uint8_t tag)
     return (enum ap_event_kind)(tag & AP_ROW_KIND_MASK);
 }
 
-/** A (pid, tid) pair; both may be any JSON scalar. */
+/** A (pid, tid) pair; both may be any JSON scalar. There may be as many as rows, so they are small. */
 struct ap_track {
-    struct ap_str pid, tid; /* as written, in trace->track_ids; absent = the member is missing */
-    struct ap_str label;    /* thread_name */
+    struct ap_str pid, tid;                    /* as written, in trace->track_ids; absent = the member is missing */
+    uint32_t label;                            /* number + 1 in trace->track_labels; 0 = it has none */
+    uint32_t open_begin : 30;                  /* B events not ended yet: index + 1 of the innermost, 0 = none */
+    uint32_t pid_is_text : 1, tid_is_text : 1; /* written in quotation marks where first met */
+    int64_t device;                            /* GPU rows: args.device, else pid; -1 = no GPU row yet */
+};
+#define AP_OPEN_BEGINS_MAX ((UINT32_C(1) << 30) - 1)
+
+/** What an M event says of a thread. */
+struct ap_track_label {
+    struct ap_str name; /* thread_name */
     bool has_sort_index;
-    bool pid_is_text, tid_is_text; /* written in quotation marks where first met */
-    int64_t sort_index;            /* thread_sort_index: where viewers draw the thread */
-    int64_t device;                /* GPU rows: args.device, else pid; -1 = no GPU row yet */
-    size_t open_begin;             /* B events not ended yet: index + 1 of the innermost, 0 = none */
+    int64_t sort_index; /* thread_sort_index: where viewers draw the thread */
 };
 
 /** Who writes frames of Python in words of its own; a browser's rows are of its threads, none of a device. */
@@ -151,6 +164,8 @@ struct ap_trace {
     struct ap_events events;
     struct ap_track *tracks;
     size_t track_count, track_capacity;
+    struct ap_track_label *track_labels;
+    size_t track_label_count, track_label_capacity;
     struct ap_strpool track_ids;   /* apart from names: of millions of threads no name's figures are kept */
     struct ap_strpool track_names; /* id - 1 = index into tracks; until ap_trace_freeze() */
     char *ids;                     /* scratch of ap_trace_track */
@@ -166,7 +181,7 @@ struct ap_trace {
     size_t work_detail_count, work_detail_capacity;
     struct ap_sync_detail *sync_details;
     size_t sync_detail_count, sync_detail_capacity;
-    struct ap_collective *collectives;
+    struct ap_collective_call *collectives;
     size_t collective_count, collective_capacity;
     struct ap_launched_name *launched_names;
     size_t launched_name_count, launched_name_capacity;
@@ -174,7 +189,8 @@ struct ap_trace {
     size_t memory_instant_count, memory_instant_capacity;
     struct ap_strpool odd_keys; /* numbers that are no small integers, as written */
     struct ap_strpool signatures;
-    uint8_t *wants_arguments; /* while it is read, by name id: see take_arguments() */
+    struct ap_strpool collective_kinds; /* each a struct ap_collective */
+    uint8_t *wants_arguments;           /* while it is read, by name id: see take_arguments() */
     size_t wants_arguments_capacity;
     char *signature; /* scratch of ap_trace_join_signature */
     size_t signature_capacity;
@@ -214,6 +230,12 @@ static inline struct ap_text ap_trace_text(const struct ap_trace *trace, uint32_
 static inline struct ap_text ap_trace_id_text(const struct ap_trace *trace, struct ap_str id)
 {
     return ap_strpool_text(&trace->track_ids, id);
+}
+
+/** The name of a thread in trace->strings. */
+static inline struct ap_str ap_track_name(const struct ap_trace *trace, const struct ap_track *track)
+{
+    return track->label ? trace->track_labels[track->label - 1].name : (struct ap_str){ 0 };
 }
 
 /** Entries of an array by id: ids are below it. */
@@ -314,7 +336,12 @@ static inline int64_t ap_row_bytes(const struct ap_trace *trace, uint32_t row)
     return work ? work->as.bytes : -1;
 }
 
-/** Of a collective's host operator or kernel; NULL for all other rows. */
+/** What the call says: @number is that of one of trace->collectives. */
+const struct ap_collective *ap_trace_collective(const struct ap_trace *trace, size_t number);
+
+/** Number in trace->collectives of a collective's host operator or kernel; AP_NO_ROW for all other rows. */
+uint32_t ap_row_collective_number(const struct ap_trace *trace, uint32_t row);
+/** What it says; NULL for all other rows. */
 const struct ap_collective *ap_row_collective(const struct ap_trace *trace, uint32_t row);
 
 /** What a call says that it launches; absent where it does not. */
@@ -354,8 +381,8 @@ AP_MUST_CHECK enum ap_status ap_trace_add_work_detail(struct ap_trace *trace, st
 AP_MUST_CHECK enum ap_status ap_trace_add_sync_detail(struct ap_trace *trace, struct ap_sync_detail detail,
                                                       struct ap_error *reterr);
 /** @collective is about the last row. */
-AP_MUST_CHECK enum ap_status ap_trace_add_collective(struct ap_trace *trace, struct ap_collective collective,
-                                                     struct ap_error *reterr);
+AP_MUST_CHECK enum ap_status ap_trace_add_collective(struct ap_trace *trace, uint32_t row, struct ap_collective collective,
+                                                     int64_t sequence, struct ap_error *reterr);
 AP_MUST_CHECK enum ap_status ap_trace_add_memory_event(struct ap_trace *trace, struct ap_memory_event event,
                                                        struct ap_error *reterr);
 /** The key of the number @digits as it is written. */

@@ -309,15 +309,17 @@ static enum ap_status take_begin(struct ap_trace_reading *reading, uint32_t cate
     AP_TRY(find_track(reading, &track_index, reterr));
     struct ap_track *track = &reading->trace->tracks[track_index];
     begin.outer = track->open_begin;
-    size_t slot = reading->open_free;
+    uint32_t slot = reading->open_free;
     if (slot) {
         reading->open_free = reading->open[slot - 1].outer;
     } else {
+        if (reading->open_count == AP_OPEN_BEGINS_MAX)
+            return ap_fail(reterr, AP_ERROR_LIMIT, "more than 1,073,741,823 B events that have not ended");
         AP_TRY(AP_RESERVE(reading->gate, reading->open, reading->open_capacity, reading->open_count + 1, reterr));
-        slot = ++reading->open_count;
+        slot = (uint32_t)++reading->open_count;
     }
     reading->open[slot - 1] = begin;
-    track->open_begin = slot;
+    track->open_begin = slot & AP_OPEN_BEGINS_MAX;
     return AP_OK;
 }
 
@@ -339,11 +341,11 @@ static enum ap_status take_end(struct ap_trace_reading *reading, struct ap_error
         note(reading, AP_COUNTER_end_without_begin);
         return AP_OK;
     }
-    size_t slot = track->open_begin;
+    uint32_t slot = track->open_begin;
     struct ap_open_begin begin = reading->open[slot - 1];
     if (!reading->trace->categories[begin.category].frames && names_another(reading, begin.name))
         note(reading, AP_COUNTER_crossing_pairs);
-    track->open_begin = begin.outer;
+    track->open_begin = begin.outer & AP_OPEN_BEGINS_MAX;
     reading->open[slot - 1].outer = reading->open_free;
     reading->open_free = slot;
     if (!read_time(reading, AP_FIELD_TS, AP_COUNTER_ts_missing, AP_COUNTER_ts_not_number, &end_ns))
@@ -358,7 +360,7 @@ void ap_trace_close_open(struct ap_trace_reading *reading)
 {
     struct ap_trace *trace = reading->trace;
     for (size_t i = 0; i < trace->track_count; i++)
-        for (size_t slot = trace->tracks[i].open_begin; slot; slot = reading->open[slot - 1].outer)
+        for (uint32_t slot = trace->tracks[i].open_begin; slot; slot = reading->open[slot - 1].outer)
             ap_note(reading->notes, AP_COUNTER_begin_without_end, reading->open[slot - 1].offset_bytes);
 }
 
@@ -370,16 +372,32 @@ static bool name_is(const struct ap_trace_reading *reading, const char *name)
     return span->kind == AP_JSON_STRING && ap_text_is((struct ap_text){ span->text, span->bytes }, name);
 }
 
+/* Of the track: a fresh one says nothing. */
+static enum ap_status label_of(struct ap_trace *trace, uint32_t track, struct ap_track_label **ret_label,
+                               struct ap_error *reterr)
+{
+    uint32_t *label = &trace->tracks[track].label;
+    if (!*label) {
+        AP_TRY_ADD(trace->gate, trace->track_labels, trace->track_label_count, trace->track_label_capacity, reterr,
+                   (struct ap_track_label){ .has_sort_index = false });
+        *label = (uint32_t)trace->track_label_count;
+    }
+    *ret_label = &trace->track_labels[*label - 1];
+    return AP_OK;
+}
+
 static enum ap_status take_thread_name(struct ap_trace_reading *reading, const struct ap_json_span *label,
                                        struct ap_error *reterr)
 {
     uint32_t track;
     struct ap_text text;
     struct ap_str name;
+    struct ap_track_label *of;
     AP_TRY(find_track(reading, &track, reterr));
     AP_TRY(ap_element_text(reading->elements, label, &text, reterr));
     AP_TRY(ap_strpool_intern(&reading->trace->strings, text.data, text.bytes, &name, reterr));
-    reading->trace->tracks[track].label = name; /* named twice in many files: the last one counts */
+    AP_TRY(label_of(reading->trace, track, &of, reterr));
+    of->name = name; /* named twice in many files: the last one counts */
     return AP_OK;
 }
 
@@ -427,6 +445,7 @@ static enum ap_status take_metadata(struct ap_trace_reading *reading, struct ap_
     const struct ap_json_span *label = field(reading, AP_FIELD_ARGS_NAME), *sort = field(reading, AP_FIELD_ARGS_SORT);
     int64_t place;
     uint32_t track;
+    struct ap_track_label *of;
     AP_TRY(take_rank(reading, reterr));
     if (name_is(reading, "thread_name") && label->kind == AP_JSON_STRING)
         return take_thread_name(reading, label, reterr);
@@ -436,8 +455,9 @@ static enum ap_status take_metadata(struct ap_trace_reading *reading, struct ap_
         !ap_decimal_to_integer(sort->text, sort->bytes, &place))
         return AP_OK;
     AP_TRY(find_track(reading, &track, reterr));
-    reading->trace->tracks[track].sort_index = place;
-    reading->trace->tracks[track].has_sort_index = true;
+    AP_TRY(label_of(reading->trace, track, &of, reterr));
+    of->sort_index = place;
+    of->has_sort_index = true;
     return AP_OK;
 }
 

@@ -16,7 +16,7 @@ enum ap_event_field {
 
 /** A B event that waits for its E. */
 struct ap_open_begin {
-    size_t outer; /* index + 1 of the B event around it on the same track */
+    uint32_t outer; /* index + 1 of the B event around it on the same track */
     int64_t start_ns;
     struct ap_str name;
     uint8_t tag;
@@ -42,8 +42,9 @@ struct ap_trace_reading {
     } * process_names;
     size_t process_name_count, process_name_capacity;
     struct ap_open_begin *open;
-    size_t open_count, open_capacity, open_free; /* open_free: index + 1 of a slot to use again */
-    unsigned arrays;                             /* traceEvents members met */
+    size_t open_count, open_capacity;
+    uint32_t open_free; /* index + 1 of a slot to use again; 0 = there is none */
+    unsigned arrays;    /* traceEvents members met */
     bool looks_like_snapshot, looks_like_tensorrt, looks_like_execution_trace;
     struct ap_known_category { /* the few that most events are of */
         char text[24];

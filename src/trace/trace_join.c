@@ -248,16 +248,15 @@ static enum ap_status add_sync_details(const struct ap_trace_join *join, struct 
 static enum ap_status add_collectives(const struct ap_trace_join *join, struct ap_trace *whole, const struct ap_trace *part,
                                       size_t rows_before, struct ap_error *reterr)
 {
-    AP_TRY(RESERVE(collective, part->collective_count));
     for (size_t i = 0; i < part->collective_count; i++) {
-        struct ap_collective collective = part->collectives[i];
-        collective.row += (uint32_t)rows_before;
+        const struct ap_collective_call *call = &part->collectives[i];
+        struct ap_collective collective = *ap_trace_collective(part, i);
         collective.name = str_in_whole(join, collective.name);
         collective.dtype = str_in_whole(join, collective.dtype);
         collective.group_name = str_in_whole(join, collective.group_name);
         collective.group_description = str_in_whole(join, collective.group_description);
         collective.group_ranks = str_in_whole(join, collective.group_ranks);
-        whole->collectives[whole->collective_count++] = collective;
+        AP_TRY(ap_trace_add_collective(whole, call->row + (uint32_t)rows_before, collective, call->sequence, reterr));
     }
     return AP_OK;
 }

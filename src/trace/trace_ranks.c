@@ -269,6 +269,18 @@ static enum ap_status carry_key(struct part *part, ap_link_key *key, struct ap_e
     return AP_OK;
 }
 
+static enum ap_status carry_label(struct part *part, uint32_t *label, struct ap_error *reterr)
+{
+    if (!*label)
+        return AP_OK;
+    struct ap_track_label copy = part->from->track_labels[*label - 1];
+    AP_TRY(carry_string(part, &copy.name, reterr));
+    AP_TRY_ADD(part->to->gate, part->to->track_labels, part->to->track_label_count, part->to->track_label_capacity, reterr,
+               copy);
+    *label = (uint32_t)part->to->track_label_count;
+    return AP_OK;
+}
+
 /* Tracks of two devices may have the same ids: they are told apart by their numbers alone. */
 static enum ap_status carry_track(struct part *part, uint32_t *track, struct ap_error *reterr)
 {
@@ -277,7 +289,7 @@ static enum ap_status carry_track(struct part *part, uint32_t *track, struct ap_
         struct ap_track copy = part->from->tracks[*track];
         AP_TRY(carry_track_id(part, &copy.pid, reterr));
         AP_TRY(carry_track_id(part, &copy.tid, reterr));
-        AP_TRY(carry_string(part, &copy.label, reterr));
+        AP_TRY(carry_label(part, &copy.label, reterr));
         *known = (struct ap_part_id){ part->number, (uint32_t)part->to->track_count };
         AP_TRY_ADD(part->to->gate, part->to->tracks, part->to->track_count, part->to->track_capacity, reterr, copy);
     }
@@ -323,15 +335,16 @@ static enum ap_status carry_detail(struct part *part, uint32_t row, struct ap_er
 
 static enum ap_status carry_collective(struct part *part, uint32_t row, struct ap_error *reterr)
 {
-    const struct ap_collective *told = part->from->collective_count ? ap_row_collective(part->from, row) : NULL;
-    if (!told)
+    uint32_t number = ap_row_collective_number(part->from, row);
+    if (number == AP_NO_ROW)
         return AP_OK;
-    struct ap_collective copy = *told;
+    struct ap_collective copy = *ap_trace_collective(part->from, number);
     struct ap_str *const strings[] = { &copy.name, &copy.dtype, &copy.group_name, &copy.group_description,
                                        &copy.group_ranks };
     for (size_t i = 0; i < AP_COUNT_OF(strings); i++)
         AP_TRY(carry_string(part, strings[i], reterr));
-    return ap_trace_add_collective(part->to, copy, reterr);
+    return ap_trace_add_collective(part->to, (uint32_t)(part->to->events.count - 1), copy,
+                                   part->from->collectives[number].sequence, reterr);
 }
 
 static enum ap_status carry_row(struct part *part, uint32_t row, struct ap_error *reterr)

@@ -136,13 +136,13 @@ static enum ap_status find_roles(struct settling *settling, struct ap_error *ret
     AP_TRY(AP_ALLOC_CLEARED(trace->gate, settling->roles, trace->track_count, reterr));
     for (size_t i = 0; i < trace->track_count; i++) {
         struct process *process = process_of(settling, &trace->tracks[i]);
-        if (process && is_stream(ap_strpool_text(&trace->strings, trace->tracks[i].label)))
+        if (process && is_stream(ap_strpool_text(&trace->strings, ap_track_name(trace, &trace->tracks[i]))))
             process->has_streams = true;
     }
     for (size_t i = 0; i < trace->track_count; i++) {
         struct ap_track *track = &trace->tracks[i];
         const struct process *process = process_of(settling, track);
-        settling->roles[i] = (uint8_t)role_of(process, ap_strpool_text(&trace->strings, track->label));
+        settling->roles[i] = (uint8_t)role_of(process, ap_strpool_text(&trace->strings, ap_track_name(trace, track)));
         if (process && process->is_gpu && track->device < 0)
             track->device = process->device;
     }
@@ -168,8 +168,8 @@ static bool is_of_profiler(const struct settling *settling, uint32_t row, struct
 {
     static const char *const names[] = { "<UNKNOWN>", "BUFFER_FLUSH", "DRIVER_COMPILER", "INSTRUMENTATION", "RESOURCE" };
     const struct ap_trace *trace = settling->trace;
-    if (!ap_text_starts_with(ap_strpool_text(&trace->strings, trace->tracks[trace->events.track[row]].label),
-                             "Host Threads/"))
+    const struct ap_track *track = &trace->tracks[trace->events.track[row]];
+    if (!ap_text_starts_with(ap_strpool_text(&trace->strings, ap_track_name(trace, track)), "Host Threads/"))
         return false;
     for (size_t i = 0; i < AP_COUNT_OF(names); i++)
         if (ap_text_is(name, names[i]))

@@ -75,7 +75,7 @@ static inline void log_trace_rows(struct text_log *log, const struct ap_trace *t
         log_format(log, "track %d %d device %lld", track->pid_is_text, track->tid_is_text, (long long)track->device);
         log_str(log, &trace->track_ids, track->pid);
         log_str(log, &trace->track_ids, track->tid);
-        log_str(log, &trace->strings, track->label);
+        log_str(log, &trace->strings, ap_track_name(trace, track));
         log_bytes(log, "\n", 1);
     }
     for (size_t i = 0; i < trace->category_count; i++) {
@@ -119,9 +119,10 @@ static inline void log_details(struct text_log *log, const struct ap_trace *trac
         log_str(log, &trace->strings, trace->launched_names[i].kernel);
     }
     for (size_t i = 0; i < trace->collective_count; i++) {
-        const struct ap_collective *collective = &trace->collectives[i];
-        log_format(log, "\ncollective %u %lld %lld %lld %lld", collective->row, (long long)collective->in_elements,
-                   (long long)collective->out_elements, (long long)collective->group_size, (long long)collective->sequence);
+        const struct ap_collective *collective = ap_trace_collective(trace, i);
+        log_format(log, "\ncollective %u %lld %lld %lld %lld", trace->collectives[i].row, (long long)collective->in_elements,
+                   (long long)collective->out_elements, (long long)collective->group_size,
+                   (long long)trace->collectives[i].sequence);
         log_str(log, &trace->strings, collective->name);
         log_str(log, &trace->strings, collective->dtype);
         log_str(log, &trace->strings, collective->group_ranks);

@@ -418,7 +418,7 @@ static bool is_one_chain(struct run *run)
     struct chain chain = { .at_ns = path.start_ns, .merges = true, .last.end_ns = INT64_MIN };
     if (ap_critical_path_visit(&path, run->trace, &order, follow, &chain, NULL) != AP_OK)
         abort();
-    bool whole = !chain.broken && chain.merges && (chain.at_ns == path.end_ns || !path.count);
+    bool whole = !chain.broken && chain.merges && (chain.at_ns == path.end_ns || !path.pieces.count);
     ap_critical_path_release(&path);
     ap_path_index_release(&index);
     ap_kernel_families_release(&families);
@@ -446,6 +446,42 @@ static void any_trace_has_one_chain(void)
         broken += run.gate.used_bytes != 0;
     }
     is_int(broken, 0, "segments follow one another from one end of the window to the other");
+}
+
+/* From the end back, as the walk adds them; numbers of every size, and each kind of neighbor. */
+static void packed_pieces_come_out_as_they_went_in(void)
+{
+    static const struct ap_path_piece pieces[] = {
+        { INT64_MAX - 5, INT64_MAX, AP_NO_ROW, 0, false },
+        { INT64_MAX - 6, INT64_MAX - 5, 0, 3, true },
+        { 1000, INT64_MAX - 6, 7, 4, false },
+        { 999, 1000, 6, 4, false },
+        { 998, 999, 6, 5, false },
+        { 998 - 128, 998, 1, 3, true },
+        { 700, 998 - 128, 70, 4, false },
+        { -5, 700, UINT32_MAX - 1, 4, false },
+        { INT64_MIN, -5, 0, 3, true },
+    };
+    struct ap_gate gate;
+    ap_gate_init(&gate, 0);
+    struct ap_path_pieces packed = { .gate = &gate };
+    size_t count = AP_COUNT_OF(pieces), same = 0;
+    for (size_t i = 0; i < count; i++) {
+        struct ap_path_piece late = pieces[i], early = pieces[i];
+        late.start_ns = early.end_ns = early.end_ns - 1; /* in two: one piece */
+        if (ap_path_pieces_add(&packed, &late, NULL) != AP_OK || ap_path_pieces_add(&packed, &early, NULL) != AP_OK)
+            abort();
+    }
+    struct ap_path_reader reader = ap_path_pieces_read(&packed);
+    for (struct ap_path_piece piece; ap_path_reader_next(&reader, &piece);) {
+        const struct ap_path_piece *expected = &pieces[--count];
+        same += piece.start_ns == expected->start_ns && piece.end_ns == expected->end_ns && piece.at == expected->at &&
+                piece.path_class == expected->path_class && piece.host == expected->host;
+    }
+    is_u64(same, AP_COUNT_OF(pieces), "in order of time");
+    is_u64(count, 0, "and all of them");
+    ap_path_pieces_release(&packed);
+    is_u64(gate.used_bytes, 0, "nothing is kept");
 }
 
 static void streams_with_a_sync(struct run *run)
@@ -477,6 +513,7 @@ int main(void)
     no_rows_no_path();
     steady_steps_are_told_apart();
     any_trace_has_one_chain();
+    packed_pieces_come_out_as_they_went_in();
     failing_allocations_end_cleanly();
     return done();
 }

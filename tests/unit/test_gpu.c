@@ -274,7 +274,7 @@ static void a_kernel_that_tells_its_collective_is_communication(void)
     begin(&run);
     kernel(&run, "7", ADD, 0, 10);
     kernel(&run, "7", ADD, 20, 30);
-    if (ap_trace_add_collective(run.trace, (struct ap_collective){ .row = 1 }, NULL) != AP_OK)
+    if (ap_trace_add_collective(run.trace, 1, (struct ap_collective){ .in_elements = -1 }, -1, NULL) != AP_OK)
         abort();
     analyze(&run);
     is_int(number(&run, "gpu.communication.busy_us"), 30, "the one that says so");

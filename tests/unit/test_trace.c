@@ -296,7 +296,8 @@ static void a_track_is_a_pair_of_ids(void)
     ok(!tracks[3].pid.id && !tracks[3].tid.id, "missing ids and null are no ids");
     ok(tracks[6].pid_is_text && tracks[6].tid_is_text, "what strict JSON does not know becomes text");
     is_text(ap_trace_id_text(run.trace, tracks[6].tid), "{\"a\":\"\xef\xbf\xbd\"}", "of valid UTF-8");
-    is_text(ap_trace_text(run.trace, tracks[5].label.id), "thread \xc3\xa9", "the last name of a thread counts");
+    is_text(ap_trace_text(run.trace, ap_track_name(run.trace, &tracks[5]).id), "thread \xc3\xa9",
+            "the last name of a thread counts");
     (void)trace_run_release(&run);
 }
 
@@ -912,11 +913,13 @@ static void collectives_tell_size_and_group(void)
                                  OP("record_param_comms", 1, 4, 1, "\"Collective name\":\"barrier\""));
     const struct ap_collective *op = ap_row_collective(run.trace, 1), *bare = ap_row_collective(run.trace, 3);
     ok(!ap_row_collective(run.trace, 0), "without a collective's name there is none");
-    ok(op && op->in_elements == 100 && op->out_elements == 200 && op->group_size == 8 && op->sequence == 3, "numbers");
+    ok(op && op->in_elements == 100 && op->out_elements == 200 && op->group_size == 8, "numbers");
     ok(op && str_is(&run, op->name, "allreduce") && str_is(&run, op->dtype, "BFloat16") &&
            str_is(&run, op->group_name, "0") && str_is(&run, op->group_description, "default_pg") &&
            str_is(&run, op->group_ranks, "[0, 1]"),
        "and texts");
+    ok(run.trace->collectives[0].sequence == 3 && run.trace->collectives[2].sequence == -1, "the number of the call");
+    ok(op == ap_row_collective(run.trace, 2), "what is said twice is kept once");
     ok(ap_row_collective(run.trace, 2) && ap_row_work(run.trace, 2), "a kernel tells of both");
     ok(bare && bare->in_elements == -1 && bare->group_size == -1 && !bare->dtype.id, "what is missing is not told");
     ok(trace_run_release(&run), "all memory is given back");

@@ -200,7 +200,7 @@ enum ap_status ap_rank_groups_init(struct ap_rank_groups *groups, const struct a
     for (uint32_t i = 0; i < trace->group_count; i++)
         AP_TRY(add_group(groups, &(struct ap_collective){ .group_name = trace->groups[i].name, .group_size = -1 }, reterr));
     for (size_t i = 0; i < trace->collective_count; i++)
-        AP_TRY(add_group(groups, &trace->collectives[i], reterr));
+        AP_TRY(add_group(groups, ap_trace_collective(trace, i), reterr));
     return tell_apart(groups, reterr);
 }
 

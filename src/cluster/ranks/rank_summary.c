@@ -106,13 +106,13 @@ static enum ap_status list_collectives(struct summary *summary, struct ap_error 
     size_t link = 0;
     for (size_t i = 0; i < summary->rows.count && i < COLLECTIVES_MAX; i++) {
         const struct ap_collective_row *row = &summary->rows.rows[i];
-        const struct ap_collective *told = row->details == AP_NO_ROW ? NULL : &trace->collectives[row->details];
+        const struct ap_collective *told = row->details == AP_NO_ROW ? NULL : ap_trace_collective(trace, row->details);
         uint32_t launch = row->on_host ? AP_NO_ROW : launch_of(summary, row, &link);
         int64_t dur_ns = trace->events.dur_ns[row->row];
         struct ap_rank_collective added = { .start_ns = trace->events.start_ns[row->row],
                                             .dur_ns = dur_ns,
                                             .exposed_ns = dur_ns,
-                                            .sequence = told ? told->sequence : -1,
+                                            .sequence = told ? trace->collectives[row->details].sequence : -1,
                                             .peer = told ? told->peer : -1,
                                             .bytes = row->bytes,
                                             .step = step_at(summary, launch == AP_NO_ROW ? row->row : launch),

@@ -38,27 +38,19 @@ struct walk {
 
 /* ------------------------------------------------------------------------------------------------------- pieces */
 
-static bool is_same(const struct ap_path_piece *piece, enum ap_path_class path_class, bool host, uint32_t at)
-{
-    return piece->path_class == path_class && piece->host == host && piece->at == at;
-}
-
 /* The path is at @start_ns then. */
 static enum ap_status add_piece(struct walk *walk, int64_t start_ns, enum ap_path_class path_class, bool host, uint32_t at,
                                 struct ap_error *reterr)
 {
     struct ap_critical_path *path = walk->path;
+    bool overflowed = false;
     start_ns = start_ns > path->start_ns ? start_ns : path->start_ns;
     if (start_ns >= walk->now_ns)
         return AP_OK;
+    const struct ap_path_piece piece = { start_ns, walk->now_ns, at, (uint8_t)path_class, host };
+    path->class_ns[path_class] = ap_add_sat(path->class_ns[path_class], walk->now_ns - start_ns, &overflowed);
     walk->now_ns = start_ns;
-    if (path->count && is_same(&path->pieces[path->count - 1], path_class, host, at)) {
-        path->pieces[path->count - 1].start_ns = start_ns;
-        return AP_OK;
-    }
-    AP_TRY_ADD(path->gate, path->pieces, path->count, path->capacity, reterr,
-               (struct ap_path_piece){ start_ns, at, (uint8_t)path_class, host });
-    return AP_OK;
+    return ap_path_pieces_add(&path->pieces, &piece, reterr);
 }
 
 static enum ap_status add_host(struct walk *walk, int64_t start_ns, struct ap_error *reterr)
@@ -100,7 +92,7 @@ static uint32_t last_activity(struct walk *walk)
 static uint32_t last_begun(const struct walk *walk, const struct ap_path_rows *rows, uint32_t track)
 {
     size_t before = ap_path_rows_before(walk->index, rows, track, walk->now_ns);
-    return before ? rows->rows[rows->first[track] + before - 1] : AP_NO_ROW;
+    return before ? rows->rows[ap_path_first(rows, track) + before - 1] : AP_NO_ROW;
 }
 
 /* Within a row of activity: back to the call in it that waited for GPU work, else to its start. */
@@ -108,7 +100,7 @@ static enum ap_status step_in_row(struct walk *walk, uint32_t row, struct ap_err
 {
     const struct ap_path_rows *blocking = &walk->index->blocking;
     int64_t row_start_ns = walk->trace->events.start_ns[row], now_ns = walk->now_ns;
-    size_t first = blocking->first[walk->thread];
+    size_t first = ap_path_first(blocking, walk->thread);
     for (size_t i = ap_path_rows_before(walk->index, blocking, walk->thread, now_ns); i-- > 0;) {
         uint32_t call = blocking->rows[first + i];
         if (walk->trace->events.start_ns[call] < row_start_ns)
@@ -329,25 +321,6 @@ static enum ap_status begin(struct walk *walk, struct ap_error *reterr)
     return AP_OK;
 }
 
-static void reverse(struct ap_critical_path *path)
-{
-    for (size_t i = 0, j = path->count; i + 1 < j; i++) {
-        struct ap_path_piece piece = path->pieces[i];
-        path->pieces[i] = path->pieces[--j];
-        path->pieces[j] = piece;
-    }
-}
-
-static void sum_classes(struct ap_critical_path *path)
-{
-    bool overflowed = false;
-    for (size_t i = 0; i < path->count; i++) {
-        int64_t end_ns = i + 1 < path->count ? path->pieces[i + 1].start_ns : path->end_ns;
-        int64_t *sum_ns = &path->class_ns[path->pieces[i].path_class];
-        *sum_ns = ap_add_sat(*sum_ns, end_ns - path->pieces[i].start_ns, &overflowed);
-    }
-}
-
 static const char *why_approximate(const struct walk *walk)
 {
     if (ap_trace_has_kind(walk->trace, AP_KIND_accelerator))
@@ -367,8 +340,6 @@ static enum ap_status walk_back(struct walk *walk, struct ap_error *reterr)
     AP_TRY(begin(walk, reterr));
     while (walk->now_ns > walk->path->start_ns)
         AP_TRY(walk->on_host ? step_on_thread(walk, reterr) : step_on_stream(walk, reterr));
-    reverse(walk->path);
-    sum_classes(walk->path);
     walk->path->approximate_because = why_approximate(walk);
     return AP_OK;
 }
@@ -377,7 +348,9 @@ enum ap_status ap_critical_path_find(struct ap_critical_path *path, const struct
                                      const struct ap_path_index *index, const struct ap_kernel_families *families,
                                      struct ap_gate *gate, struct ap_error *reterr)
 {
-    *path = (struct ap_critical_path){ .gate = gate, .start_ns = trace->window_start_ns, .end_ns = trace->window_end_ns };
+    *path = (struct ap_critical_path){
+        .gate = gate, .pieces.gate = gate, .start_ns = trace->window_start_ns, .end_ns = trace->window_end_ns
+    };
     if (!trace->has_window)
         return AP_OK;
     struct walk walk = { .index = index,
@@ -391,9 +364,7 @@ enum ap_status ap_critical_path_find(struct ap_critical_path *path, const struct
 
 void ap_critical_path_forget_pieces(struct ap_critical_path *path)
 {
-    AP_FREE(path->gate, path->pieces, path->capacity);
-    path->pieces = NULL;
-    path->count = path->capacity = 0;
+    ap_path_pieces_release(&path->pieces);
 }
 
 void ap_critical_path_release(struct ap_critical_path *path)

@@ -11,6 +11,7 @@
 
 #include "kernel_family.h"
 #include "path_index.h"
+#include "path_pieces.h"
 
 enum ap_path_class {
 #define AP_PATH_CLASS(id, sentence) AP_PATH_##id,
@@ -33,18 +34,9 @@ enum ap_path_edge {
     AP_PATH_EDGE_COUNT_
 };
 
-/** Part of the path on one actor; it ends where the next one begins. */
-struct ap_path_piece {
-    int64_t start_ns;
-    uint32_t at;        /* host: the track; else the row of GPU work, for a gap the one after it; AP_NO_ROW = none */
-    uint8_t path_class; /* host: cpu_bound until the rows of the thread are looked at, or synchronization */
-    bool host;
-};
-
 struct ap_critical_path {
     struct ap_gate *gate;
-    struct ap_path_piece *pieces; /* without a hole from start_ns to end_ns */
-    size_t count, capacity;
+    struct ap_path_pieces pieces;           /* without a hole from start_ns to end_ns */
     int64_t class_ns[AP_PATH_CLASS_COUNT_]; /* length of the pieces */
     int64_t start_ns, end_ns;               /* the window: of all rows but the profiler's own span */
     uint64_t edges[AP_PATH_EDGE_COUNT_];

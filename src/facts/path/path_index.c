@@ -118,30 +118,29 @@ uint32_t ap_path_work_ended(const struct ap_path_index *index, int64_t ns)
 
 /* ---------------------------------------------------------------------------------------------------- host rows */
 
-static enum ap_status rows_init(struct ap_path_rows *rows, struct ap_path_index *index, struct ap_error *reterr)
-{
-    rows->track_count = index->track_count;
-    AP_TRY(AP_ALLOC(index->gate, rows->first, rows->track_count + 1, reterr));
-    AP_TRY(AP_ALLOC(index->gate, rows->asked, rows->track_count + 1, reterr));
-    rows->first[0] = 0;
-    return AP_OK;
-}
-
 static void rows_release(struct ap_path_rows *rows, struct ap_gate *gate)
 {
     AP_FREE(gate, rows->rows, rows->capacity);
     AP_FREE(gate, rows->first, rows->track_count + 1);
     AP_FREE(gate, rows->asked, rows->track_count + 1);
+    *rows = (struct ap_path_rows){ .rows = NULL };
 }
 
+/* With the first one, the tracks before it have none. */
 static enum ap_status rows_add(struct ap_path_rows *rows, struct ap_gate *gate, uint32_t row, struct ap_error *reterr)
 {
+    if (!rows->first)
+        AP_TRY(AP_ALLOC_CLEARED(gate, rows->first, rows->track_count + 1, reterr));
+    if (!rows->asked)
+        AP_TRY(AP_ALLOC_CLEARED(gate, rows->asked, rows->track_count + 1, reterr));
     AP_TRY_ADD(gate, rows->rows, rows->count, rows->capacity, reterr, row);
     return AP_OK;
 }
 
 size_t ap_path_rows_before(const struct ap_path_index *index, const struct ap_path_rows *rows, uint32_t track, int64_t ns)
 {
+    if (!rows->count)
+        return 0;
     size_t first = rows->first[track], end = rows->asked[track];
     while (end > first && index->trace->events.start_ns[rows->rows[end - 1]] >= ns)
         end--;
@@ -281,7 +280,8 @@ static enum ap_status take_host_row(struct ap_path_index *index, uint32_t row, c
 
 static void end_track(struct ap_path_rows *rows, size_t track)
 {
-    rows->first[track + 1] = rows->asked[track] = (uint32_t)rows->count; /* there are fewer than 2^32 rows in all */
+    if (rows->count)
+        rows->first[track + 1] = rows->asked[track] = (uint32_t)rows->count; /* there are fewer than 2^32 rows in all */
 }
 
 static enum ap_status scan_threads(struct ap_path_index *index, const struct ap_row_order *order,
@@ -323,9 +323,7 @@ enum ap_status ap_path_index_init(struct ap_path_index *index, const struct ap_t
     AP_TRY(ap_path_names(trace, gate, &index->names, reterr));
     AP_TRY(list_work(index, links, reterr));
     AP_TRY(list_by_end(gate, NULL, index->work_count, true, index, &index->work_by_end, reterr));
-    AP_TRY(rows_init(&index->activity, index, reterr));
-    AP_TRY(rows_init(&index->presence, index, reterr));
-    AP_TRY(rows_init(&index->blocking, index, reterr));
+    index->activity.track_count = index->presence.track_count = index->blocking.track_count = index->track_count;
     AP_TRY(list_host_rows(index, order, reterr));
     AP_TRY(list_by_end(gate, index->activity.rows, index->activity.count, false, trace, &index->activity_by_end, reterr));
     return ap_path_waits_init(index, reterr);
@@ -336,7 +334,6 @@ void ap_path_index_forget_walk(struct ap_path_index *index)
     AP_FREE(index->gate, index->activity_by_end, index->activity.count);
     index->activity_by_end = NULL;
     rows_release(&index->presence, index->gate);
-    index->presence = (struct ap_path_rows){ .rows = NULL };
 }
 
 void ap_path_index_release(struct ap_path_index *index)

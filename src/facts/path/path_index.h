@@ -19,10 +19,10 @@
 AP_MUST_CHECK enum ap_status ap_path_names(const struct ap_trace *trace, struct ap_gate *gate, uint8_t **ret_names,
                                            struct ap_error *reterr);
 
-/** Rows by track: those of track i stand from first[i] to first[i + 1]. */
+/** Rows by track: those of track i stand from first[i] to first[i + 1]; ask with ap_path_first(). */
 struct ap_path_rows {
     uint32_t *rows;
-    uint32_t *first;
+    uint32_t *first; /* NULL where there are no rows, as asked: there may be a million tracks */
     uint32_t *asked; /* by track: the end of the rows that may start before what is asked for next */
     size_t count, capacity, track_count;
 };
@@ -68,7 +68,13 @@ void ap_path_index_forget_walk(struct ap_path_index *index);
 /** The part of it that recorded waits fill; the rest must stand. */
 AP_MUST_CHECK enum ap_status ap_path_waits_init(struct ap_path_index *index, struct ap_error *reterr);
 
-/** Number of rows of the track, counted from first[track], that start before @ns, which does not grow from call to call. */
+/** Where the rows of the track stand; those of the last one end at that of the number of tracks. */
+static inline size_t ap_path_first(const struct ap_path_rows *rows, size_t track)
+{
+    return rows->first ? rows->first[track] : 0;
+}
+
+/** Number of rows of the track, counted from the first, that start before @ns, which does not grow from call to call. */
 size_t ap_path_rows_before(const struct ap_path_index *index, const struct ap_path_rows *rows, uint32_t track, int64_t ns);
 /** The work of any stream that ended last, not after @ns; AP_NO_WORK where there is none. */
 uint32_t ap_path_work_ended(const struct ap_path_index *index, int64_t ns);

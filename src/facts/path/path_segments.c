@@ -10,8 +10,8 @@
 #define FIRST_OPEN 2
 #define OVER UINT32_MAX
 
+/* As many as a trace has rows may lie one in the other. */
 struct open_row {
-    int64_t end_ns;
     uint32_t row;
     uint32_t label; /* the row that names the time in which this one is innermost */
     bool told;      /* label is an operator or annotation */
@@ -65,9 +65,9 @@ static void add_segment(struct cutter *cutter, int64_t start_ns, int64_t end_ns,
     cutter->has_segment = true;
 }
 
-static void close_rows(struct thread *thread, int64_t now_ns)
+static void close_rows(const struct cutter *cutter, struct thread *thread, int64_t now_ns)
 {
-    while (thread->count && thread->open[thread->count - 1].end_ns <= now_ns)
+    while (thread->count && ap_row_end_ns(cutter->trace, thread->open[thread->count - 1].row) <= now_ns)
         thread->count--;
 }
 
@@ -86,14 +86,9 @@ static enum ap_status open_row(struct cutter *cutter, struct thread *thread, uin
 {
     static const struct open_row nothing = { .row = AP_NO_ROW, .label = AP_NO_ROW };
     uint8_t meaning = cutter->names[cutter->trace->events.name[row]];
-    close_rows(thread, cutter->trace->events.start_ns[row]);
+    close_rows(cutter, thread, cutter->trace->events.start_ns[row]);
     const struct open_row *around = thread->count ? &thread->open[thread->count - 1] : &nothing;
-    struct open_row open = { ap_row_end_ns(cutter->trace, row),
-                             row,
-                             around->label,
-                             around->told,
-                             around->loads || (meaning & AP_PATH_NAME_LOADER),
-                             false };
+    struct open_row open = { row, around->label, around->told, around->loads || (meaning & AP_PATH_NAME_LOADER), false };
     if (meaning & AP_PATH_NAME_CONTAINER) {
         open.label = AP_NO_ROW;
         open.told = false;
@@ -133,7 +128,7 @@ static enum ap_status open_until(struct cutter *cutter, struct thread *thread, u
         thread->next++;
         find_next(cutter, thread, track);
     }
-    close_rows(thread, now_ns);
+    close_rows(cutter, thread, now_ns);
     return AP_OK;
 }
 
@@ -173,33 +168,33 @@ static enum ap_path_class class_of(const struct open_row *open, enum ap_path_cla
 static enum ap_status cut_host(struct cutter *cutter, uint32_t track, int64_t start_ns, int64_t end_ns,
                                enum ap_path_class piece_class, struct ap_error *reterr)
 {
-    static const struct open_row nothing = { .end_ns = INT64_MAX, .row = AP_NO_ROW, .label = AP_NO_ROW };
+    static const struct open_row nothing = { .row = AP_NO_ROW, .label = AP_NO_ROW };
     struct thread *thread;
     AP_TRY(thread_of(cutter, track, &thread, reterr));
     for (int64_t now_ns = start_ns; now_ns < end_ns;) {
         AP_TRY(open_until(cutter, thread, track, now_ns, reterr));
         const struct open_row *open = thread->count ? &thread->open[thread->count - 1] : &nothing;
-        int64_t until_ns = open->end_ns < end_ns ? open->end_ns : end_ns;
+        int64_t open_until_ns = open->row == AP_NO_ROW ? INT64_MAX : ap_row_end_ns(cutter->trace, open->row);
+        int64_t until_ns = open_until_ns < end_ns ? open_until_ns : end_ns;
         until_ns = thread->next_start_ns < until_ns ? thread->next_start_ns : until_ns;
         add_segment(cutter, now_ns, until_ns, open->label, track, class_of(open, piece_class));
         now_ns = until_ns;
     }
-    close_rows(thread, end_ns);
+    close_rows(cutter, thread, end_ns);
     forget_if_over(cutter, track, thread);
     return AP_OK;
 }
 
 static enum ap_status cut_pieces(struct cutter *cutter, const struct ap_critical_path *path, struct ap_error *reterr)
 {
-    for (size_t i = 0; i < path->count; i++) {
-        const struct ap_path_piece *piece = &path->pieces[i];
-        int64_t end_ns = i + 1 < path->count ? path->pieces[i + 1].start_ns : path->end_ns;
-        if (piece->host)
-            AP_TRY(cut_host(cutter, piece->at, piece->start_ns, end_ns, (enum ap_path_class)piece->path_class, reterr));
+    struct ap_path_reader reader = ap_path_pieces_read(&path->pieces);
+    for (struct ap_path_piece piece; ap_path_reader_next(&reader, &piece);) {
+        if (piece.host)
+            AP_TRY(cut_host(cutter, piece.at, piece.start_ns, piece.end_ns, (enum ap_path_class)piece.path_class, reterr));
         else
-            add_segment(cutter, piece->start_ns, end_ns, piece->at,
-                        piece->at == AP_NO_ROW ? AP_NO_ROW : cutter->trace->events.track[piece->at],
-                        (enum ap_path_class)piece->path_class);
+            add_segment(cutter, piece.start_ns, piece.end_ns, piece.at,
+                        piece.at == AP_NO_ROW ? AP_NO_ROW : cutter->trace->events.track[piece.at],
+                        (enum ap_path_class)piece.path_class);
     }
     flush(cutter);
     return AP_OK;
@@ -211,7 +206,7 @@ enum ap_status ap_critical_path_visit(const struct ap_critical_path *path, const
 {
     struct cutter cutter = { .trace = trace, .order = order, .gate = path->gate, .visit = visit, .self = self };
     cutter.over = (struct thread){ .next_row = AP_NO_ROW, .next_start_ns = INT64_MAX };
-    if (!path->count)
+    if (!path->pieces.count)
         return AP_OK;
     AP_TRY(ap_path_names(trace, cutter.gate, &cutter.names, reterr));
     enum ap_status status = AP_ALLOC_CLEARED(cutter.gate, cutter.thread_of, order->track_count + 1, reterr);

@@ -73,7 +73,7 @@ static enum ap_status mark_calls(struct ap_replay_build *build, struct ap_error 
     const struct ap_path_rows *blocking = &build->index->blocking;
     for (uint32_t track = 0; track < build->index->track_count; track++) {
         int64_t covered_ns = INT64_MIN;
-        for (size_t i = blocking->first[track]; i < blocking->first[track + 1]; i++) {
+        for (size_t i = ap_path_first(blocking, track); i < ap_path_first(blocking, track + 1); i++) {
             uint32_t row = blocking->rows[i];
             int64_t end_ns = ap_row_end_ns(build->trace, row);
             if (end_ns <= covered_ns)
@@ -119,7 +119,8 @@ static size_t hole_around(const struct ap_replay_build *build, uint32_t row)
 {
     const struct ap_trace *trace = build->trace;
     const struct ap_path_rows *activity = &build->index->activity;
-    size_t first = activity->first[build->main_track], end = activity->first[build->main_track + 1], behind = first;
+    size_t first = ap_path_first(activity, build->main_track), end = ap_path_first(activity, build->main_track + 1);
+    size_t behind = first;
     AP_BISECT(behind, end, at, trace->events.start_ns[activity->rows[at]] < trace->events.start_ns[row]);
     if (behind > first && ap_row_end_ns(trace, activity->rows[behind - 1]) > trace->events.start_ns[row])
         return SIZE_MAX;
@@ -158,7 +159,7 @@ static enum ap_status close_turn(struct ap_replay_build *build, struct gathered 
     if (!turn->open)
         return AP_OK;
     turn->open = false;
-    if (turn->hole < activity->first[build->main_track + 1])
+    if (turn->hole < ap_path_first(activity, build->main_track + 1))
         back_ns = build->trace->events.start_ns[activity->rows[turn->hole]];
     return mark_turn(build, turn->track, turn->start_ns, turn->end_ns, back_ns, reterr);
 }
@@ -169,7 +170,7 @@ static enum ap_status mark_turns_of(struct ap_replay_build *build, uint32_t trac
 {
     const struct ap_path_rows *activity = &build->index->activity;
     struct gathered turn = { .track = track };
-    for (size_t i = activity->first[track]; i < activity->first[track + 1]; i++) {
+    for (size_t i = ap_path_first(activity, track); i < ap_path_first(activity, track + 1); i++) {
         uint32_t row = activity->rows[i];
         if (!is_work(build, row))
             continue;

@@ -61,16 +61,18 @@ static uint8_t call_of_row(const struct finder *finder, uint32_t row)
 /* ---------------------------------------------------------------------------------------------------------- sizes */
 
 /* A wait moves nothing. */
-static const struct ap_collective *told_by(const struct ap_trace *trace, uint32_t row)
+static uint32_t told_by(const struct ap_trace *trace, uint32_t row)
 {
-    const struct ap_collective *told = ap_row_collective(trace, row);
-    return told && !ap_text_is(ap_strpool_text(&trace->strings, told->name), "wait") ? told : NULL;
+    uint32_t number = ap_row_collective_number(trace, row);
+    const struct ap_str *name = number == AP_NO_ROW ? NULL : &ap_trace_collective(trace, number)->name;
+    return name && !ap_text_is(ap_strpool_text(&trace->strings, *name), "wait") ? number : AP_NO_ROW;
 }
 
-static void take_told(const struct finder *finder, struct ap_collective_row *to, const struct ap_collective *told)
+static void take_told(const struct finder *finder, struct ap_collective_row *to, uint32_t number)
 {
     const struct ap_strpool *strings = &finder->trace->strings;
-    to->details = (uint32_t)(told - finder->trace->collectives);
+    const struct ap_collective *told = ap_trace_collective(finder->trace, number);
+    to->details = number;
     enum ap_collective_operation operation = ap_collective_operation_of(ap_strpool_text(strings, told->name));
     if (operation != AP_COLLECTIVE_unknown)
         to->operation = (uint8_t)operation;
@@ -107,8 +109,8 @@ static void look_up(const struct finder *finder, struct ap_collective_row *to, u
     for (int level = 0; row != AP_NO_ROW && level < MAX_LEVELS_UP; level++, row = finder->tree->parent[row]) {
         if (!ap_row_is_of(finder->trace, row, kinds))
             continue;
-        const struct ap_collective *told = told_by(finder->trace, row);
-        if (told) {
+        uint32_t told = told_by(finder->trace, row);
+        if (told != AP_NO_ROW) {
             take_told(finder, to, told);
             return;
         }
@@ -137,9 +139,9 @@ static struct ap_collective_row device_row(const struct finder *finder, const st
 {
     const struct ap_trace *trace = finder->trace;
     struct ap_collective_row to = unknown_row(linked->row, false);
-    const struct ap_collective *told = told_by(trace, linked->row);
+    uint32_t told = told_by(trace, linked->row);
     to.operation = operation_of_kernel(finder, linked->row);
-    if (told) {
+    if (told != AP_NO_ROW) {
         take_told(finder, &to, told);
         return to;
     }

@@ -48,7 +48,7 @@ static int compare(int64_t a, int64_t b)
 
 static const struct ap_collective *details_of(const struct report *report, const struct ap_collective_row *row)
 {
-    return row->details == AP_NO_ROW ? NULL : &report->trace->collectives[row->details];
+    return row->details == AP_NO_ROW ? NULL : ap_trace_collective(report->trace, row->details);
 }
 
 static int compare_groups(const struct ap_collective *a, const struct ap_collective *b)

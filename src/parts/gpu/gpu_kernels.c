@@ -273,23 +273,47 @@ static int64_t chain_add(struct ap_gpu_work *work, struct chain *chain, const st
     return chained_ns;
 }
 
+/* The numbers of links, stream by stream, in order of time. There may be a stream for each: it takes as little as that. */
+static enum ap_status list_by_stream(const struct ap_links *links, const struct ap_trace *trace, uint32_t **ret_list,
+                                     struct ap_error *reterr)
+{
+    const uint32_t *track = trace->events.track;
+    uint32_t *list, *place; /* by track */
+    AP_TRY(AP_ALLOC_CLEARED(links->gate, place, trace->track_count + 1, reterr));
+    enum ap_status status = AP_ALLOC(links->gate, list, links->count, reterr);
+    if (status == AP_OK) {
+        for (size_t i = 0; i < links->count; i++)
+            place[track[links->rows[i].row] + 1]++;
+        for (size_t i = 0; i < trace->track_count; i++)
+            place[i + 1] += place[i];
+        for (size_t i = 0; i < links->count; i++)
+            list[place[track[links->rows[i].row]]++] = (uint32_t)i;
+        *ret_list = list;
+    }
+    AP_FREE(links->gate, place, trace->track_count + 1);
+    return status;
+}
+
 static enum ap_status sum_chained(struct ap_gpu_work *work, int64_t *ret_ns, struct ap_error *reterr)
 {
     const struct ap_trace *trace = work->context->trace;
     const struct ap_links *links = &work->context->facts->links;
-    struct chain *chains; /* by track */
-    AP_TRY(AP_ALLOC_CLEARED(work->context->gate, chains, trace->track_count, reterr));
-    for (size_t track = 0; track < trace->track_count; track++)
-        chains[track].op = AP_NO_ROW;
+    struct chain chain = { .op = AP_NO_ROW };
+    uint32_t *by_stream, stream = AP_NO_ROW;
     *ret_ns = 0;
+    if (!links->count)
+        return AP_OK;
+    AP_TRY(list_by_stream(links, trace, &by_stream, reterr));
     for (size_t i = 0; i < links->count; i++) {
-        uint32_t row = links->rows[i].row;
-        if (ap_row_is_of(trace, row, 1u << AP_KIND_kernel) && trace->events.dur_ns[row] >= 0)
-            *ret_ns = chain_add(work, &chains[trace->events.track[row]], &links->rows[i], *ret_ns);
+        const struct ap_device_row *link = &links->rows[by_stream[i]];
+        if (trace->events.track[link->row] != stream)
+            *ret_ns = chain_end(work, &chain, *ret_ns);
+        stream = trace->events.track[link->row];
+        if (ap_row_is_of(trace, link->row, 1u << AP_KIND_kernel) && trace->events.dur_ns[link->row] >= 0)
+            *ret_ns = chain_add(work, &chain, link, *ret_ns);
     }
-    for (size_t track = 0; track < trace->track_count; track++)
-        *ret_ns = chain_end(work, &chains[track], *ret_ns);
-    AP_FREE(work->context->gate, chains, trace->track_count);
+    *ret_ns = chain_end(work, &chain, *ret_ns);
+    AP_FREE(links->gate, by_stream, links->count);
     return AP_OK;
 }
 

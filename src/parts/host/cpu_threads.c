@@ -31,9 +31,10 @@ static struct ap_value *add_thread(struct ap_part_context *context, uint32_t ind
 static void add_details(struct ap_part_context *context, uint32_t index, struct ap_model *model, struct ap_value *row)
 {
     const struct ap_thread_totals *threads = &context->facts->ops.operator_threads;
-    ap_add_name(context->trace, model, row, "name", context->trace->tracks[index].label.id);
-    ap_add_known_count(model, row, "sort_index", context->trace->tracks[index].has_sort_index,
-                       context->trace->tracks[index].sort_index);
+    const struct ap_track *track = &context->trace->tracks[index];
+    const struct ap_track_label *label = track->label ? &context->trace->track_labels[track->label - 1] : NULL;
+    ap_add_name(context->trace, model, row, "name", ap_track_name(context->trace, track).id);
+    ap_add_known_count(model, row, "sort_index", label && label->has_sort_index, label ? label->sort_index : 0);
     ap_add_count(model, row, "operator_events", (int64_t)threads->rows[index]);
     ap_add_time(model, row, "total_dur_us", threads->total_ns[index]);
     ap_add_time(model, row, "busy_us", context->facts->ops.busy_ns[index]);

@@ -192,7 +192,7 @@ static void put_name(const struct flame *flame, const struct node *node, struct 
         ap_add_string(model, names, NULL, "all threads");
     } else if (node->name == NAME_STEPS) {
         ap_add_string(model, names, NULL, "steps");
-    } else if (node->name == NAME_TRACK && !track->label.id) {
+    } else if (node->name == NAME_TRACK && !ap_track_name(trace, track).id) {
         struct ap_text id = ap_trace_id_text(trace, track->tid);
         size_t bytes = strlen(text), more = id.bytes < ID_BYTES ? id.bytes : ID_BYTES;
         while (more && more < id.bytes && ((unsigned char)id.data[more] & 0xC0) == 0x80)
@@ -200,7 +200,8 @@ static void put_name(const struct flame *flame, const struct node *node, struct 
         memcpy(text + bytes, id.data, more);
         ap_add_text(model, names, NULL, (struct ap_text){ text, bytes + more });
     } else {
-        ap_add_text(model, names, NULL, ap_trace_text(trace, node->name == NAME_TRACK ? track->label.id : node->name));
+        ap_add_text(model, names, NULL,
+                    ap_trace_text(trace, node->name == NAME_TRACK ? ap_track_name(trace, track).id : node->name));
     }
 }
 

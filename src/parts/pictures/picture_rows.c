@@ -213,7 +213,7 @@ static void put_lanes(const struct lanes *lanes, const struct rows *rows, struct
     struct ap_value *list = ap_add_list(model, to, "lanes");
     for (size_t i = 0; i < lanes->count; i++) {
         struct ap_value *row = ap_add_object(model, list, NULL);
-        ap_add_name(trace, model, row, "name", trace->tracks[lanes->list[i].track].label.id);
+        ap_add_name(trace, model, row, "name", ap_track_name(trace, &trace->tracks[lanes->list[i].track]).id);
         ap_add_track(trace, lanes->list[i].track, model, row);
         ap_add_string(model, row, "side", lanes->list[i].gpu ? "gpu" : "host");
         ap_add_count(model, row, "depth", lanes->list[i].depth);

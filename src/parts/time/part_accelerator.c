@@ -188,7 +188,7 @@ static void add_track(const struct report *report, const struct track_sum *sum, 
                       struct ap_value *list)
 {
     struct ap_value *row = ap_add_object(model, list, NULL);
-    ap_add_name(report->trace, model, row, "label", report->trace->tracks[sum->track].label.id);
+    ap_add_name(report->trace, model, row, "label", ap_track_name(report->trace, &report->trace->tracks[sum->track]).id);
     ap_add_count(model, row, "rows", sum->count);
     ap_add_time(model, row, "window_us", sum->end_ns - sum->start_ns);
     ap_add_time(model, row, "busy_us", sum->busy_ns);

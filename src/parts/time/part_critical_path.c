@@ -46,8 +46,8 @@ struct composition {
     const struct ap_steps *steps;
     size_t step;                             /* steps before it ended before the segment */
     int64_t steady_ns[AP_PATH_CLASS_COUNT_]; /* within steps that are neither cold nor cut */
-    uint32_t *part_of_name;                  /* by name and kind: number + 1 of the part; 0 = none yet */
-    size_t slot_count;
+    uint32_t *part_of_name[PART_KIND_COUNT]; /* by name: number + 1 of the part; 0 = none yet. NULL = none of the kind */
+    size_t name_count;
     struct part *parts;
     size_t part_count, part_capacity;
     struct ap_path_segment longest[LONGEST_COUNT]; /* in order */
@@ -95,7 +95,11 @@ static struct part *part_of(struct composition *sums, const struct ap_path_segme
 {
     uint32_t name = sums->trace->events.name[segment->row];
     enum part_kind kind = part_kind_of(sums->trace, segment);
-    uint32_t *number = &sums->part_of_name[(size_t)name * PART_KIND_COUNT + kind];
+    if (!sums->part_of_name[kind])
+        sums->status = AP_ALLOC_CLEARED(sums->gate, sums->part_of_name[kind], sums->name_count, NULL);
+    if (sums->status != AP_OK)
+        return NULL;
+    uint32_t *number = &sums->part_of_name[kind][name];
     if (!*number) {
         sums->status = AP_RESERVE(sums->gate, sums->parts, sums->part_capacity, sums->part_count + 1, NULL);
         if (sums->status != AP_OK)
@@ -290,19 +294,19 @@ enum ap_status ap_part_critical_path(struct ap_part_context *context, struct ap_
     const struct ap_trace *trace = context->trace;
     uint64_t top_n = context->options->top_n;
     struct composition sums = { .trace = trace, .gate = context->gate, .steps = &context->facts->steps };
-    if (!context->facts->path.count) {
+    if (!context->facts->path.pieces.count) {
         ap_add_null(model, root, "critical_path");
         return AP_OK;
     }
     sums.longest_limit = top_n && top_n < LONGEST_COUNT ? (size_t)top_n : LONGEST_COUNT;
-    sums.slot_count = ap_trace_id_count(trace) * PART_KIND_COUNT;
-    AP_TRY(AP_ALLOC_CLEARED(context->gate, sums.part_of_name, sums.slot_count, reterr));
+    sums.name_count = ap_trace_id_count(trace);
     enum ap_status status =
         ap_critical_path_visit(&context->facts->path, trace, &context->facts->order, add_segment, &sums, reterr);
     if (status == AP_OK && sums.status != AP_OK)
         status = ap_fail_memory(context->gate, reterr);
     AP_AND_THEN(status, add_report(context, &sums, model, root, reterr));
-    AP_FREE(context->gate, sums.part_of_name, sums.slot_count);
+    for (size_t i = 0; i < PART_KIND_COUNT; i++)
+        AP_FREE(context->gate, sums.part_of_name[i], sums.name_count);
     AP_FREE(context->gate, sums.parts, sums.part_capacity);
     return status;
 }

@@ -458,6 +458,28 @@ static void a_checkpoint_beside_the_weights_is_a_copy(void)
     }
 }
 
+/* Two weights of five were read when the next request failed; where something else asked, what was read is what it seems. */
+static void a_checkpoint_that_did_not_fit_is_a_copy(void)
+{
+    for (int elsewhere = 0; elsewhere < 2; elsewhere++) {
+        struct bench bench;
+        const int64_t mib = 1 << 20;
+        begin(&bench);
+        uint32_t moved = stack(&bench, MODULE_PY "|_apply;/u/train.py|main");
+        uint32_t read = stack(&bench, "/x/torch/serialization.py|_load;/u/train.py|main");
+        history(&bench);
+        for (int i = 0; i < 5; i++)
+            live(&bench, alloc(&bench, (i + 1) * mib, moved), (i + 1) * mib, moved);
+        for (int i = 0; i < 2; i++)
+            live(&bench, alloc(&bench, (i + 1) * mib, read), (i + 1) * mib, read);
+        entry(&bench, AP_ACTION_OOM, 1000, 3 * mib, elsewhere ? moved : read);
+        segment(&bench, 0, -1);
+        pass(&bench, 20);
+        is_int(of_category(&bench, 0, "copies of weights"), elsewhere ? 0 : 3 * mib, "what was read until it failed");
+        end(&bench);
+    }
+}
+
 /* Frames of C++ alone: nothing tells weights and state from what else is made once, but the sizes of the gradients. */
 static void weights_are_told_without_frames_of_python(void)
 {
@@ -2156,6 +2178,7 @@ int main(void)
     state_that_is_set_up_is_no_leak();
     a_constructor_makes_more_than_weights();
     a_checkpoint_beside_the_weights_is_a_copy();
+    a_checkpoint_that_did_not_fit_is_a_copy();
     copies_are_told_by_their_sizes();
     an_optimizer_has_gradients();
     weights_are_told_without_frames_of_python();

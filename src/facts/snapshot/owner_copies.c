@@ -103,8 +103,20 @@ static bool has_size(const struct sized *weights, uint32_t weight_count, int64_t
     return low < weight_count && weights[low].bytes == bytes;
 }
 
+/* Did a request fail while a checkpoint was read? Then it is there in part. */
+static bool load_failed(const struct ap_owners *owners, int64_t index)
+{
+    const struct ap_replay_device *of = &owners->replay->devices[index];
+    const struct ap_actions *actions = &owners->replay->snapshot->actions;
+    for (uint32_t i = of->first_entry; i < of->first_entry + of->entry_count; i++)
+        if (actions->name[i].id == AP_ACTION_OOM && owners->stacks[actions->stack[i]].sign == AP_SIGN_CHECKPOINT)
+            return true;
+    return false;
+}
+
 /* The state of an optimizer is read with the weights: all sizes are of theirs, or twice those. */
-static bool is_checkpoint(const struct sized *weights, uint32_t weight_count, const struct sized *of, uint32_t count)
+static bool is_checkpoint(const struct sized *weights, uint32_t weight_count, const struct sized *of, uint32_t count,
+                          bool in_part)
 {
     double own = 0, matched = 0, all = 0;
     for (uint32_t i = 0; i < weight_count; i++)
@@ -115,15 +127,16 @@ static bool is_checkpoint(const struct sized *weights, uint32_t weight_count, co
             (of[i].bytes % 2 == 0 && has_size(weights, weight_count, of[i].bytes / 2)))
             matched += (double)of[i].bytes;
     }
-    return matched >= (double)LEAST_BYTES && matched >= SHARE_MATCHED * own && own >= SHARE_MATCHED * all;
+    return matched >= (double)LEAST_BYTES && matched >= SHARE_MATCHED * own && (in_part || own >= SHARE_MATCHED * all);
 }
 
 /* What all of one stack is: AP_EVIDENCE_NO_FRAME_SAYS = no copy. An optimizer needs weights of 16 bits once in 32. */
 static enum ap_owner_evidence judge(enum ap_owner_evidence made, const struct sized *weights, uint32_t weight_count,
-                                    const struct sized *of, uint32_t count, bool needs_masters)
+                                    const struct sized *of, uint32_t count, bool needs_masters, bool in_part)
 {
     if (made == AP_EVIDENCE_CHECKPOINT_KEPT)
-        return is_checkpoint(weights, weight_count, of, count) ? AP_EVIDENCE_CHECKPOINT_COPY : AP_EVIDENCE_NO_FRAME_SAYS;
+        return is_checkpoint(weights, weight_count, of, count, in_part) ? AP_EVIDENCE_CHECKPOINT_COPY
+                                                                        : AP_EVIDENCE_NO_FRAME_SAYS;
     if (is_copy(weights, weight_count, of, count, 1))
         return AP_EVIDENCE_COPY_SIZES;
     if (!is_copy(weights, weight_count, of, count, 2))
@@ -136,14 +149,14 @@ static enum ap_owner_evidence judge(enum ap_owner_evidence made, const struct si
 static void settle(const struct ap_owners *owners, struct ap_owned_device *device, const struct sized *weights,
                    uint32_t weight_count, const struct sized *open, uint32_t open_count)
 {
-    bool needs_masters = owners->has_backward;
+    bool needs_masters = owners->has_backward, in_part = device->has_history && load_failed(owners, device->device);
     for (uint32_t i = 0, end; i < open_count; i = end) {
         for (end = i + 1; end < open_count && open[end].stack == open[i].stack;)
             end++;
         if (end - i < weight_count / LEAST_PART + 1 || weight_count < LEAST_WEIGHTS)
             continue;
         enum ap_owner_evidence evidence = judge((enum ap_owner_evidence)device->list[open[i].index].evidence, weights,
-                                                weight_count, open + i, end - i, needs_masters);
+                                                weight_count, open + i, end - i, needs_masters, in_part);
         for (uint32_t j = i; j < end && evidence != AP_EVIDENCE_NO_FRAME_SAYS; j++)
             device->list[open[j].index].evidence = (uint8_t)evidence;
         needs_masters = needs_masters && evidence != AP_EVIDENCE_INIT_TWICE;

@@ -577,6 +577,38 @@ static void states_that_stay_are_no_copies(void)
     }
 }
 
+/* A line makes one tensor of the size of each weight and keeps them: state, where that is right behind the first backward
+ * pass and nothing else is; a copy before it, behind the next forward, or beside state that is told by its frames. */
+static void state_is_told_by_where_it_is_made(void)
+{
+    enum { MIB = 1 << 20, BEHIND, BEFORE, LATER, BESIDE_STATE, KINDS };
+    for (int kind = BEHIND; kind < KINDS; kind++) {
+        struct bench bench;
+        begin(&bench);
+        uint32_t built = stack(&bench, MODULE_PY "|convert;/u/train.py|main"), forward = stack(&bench, forward_frames);
+        uint32_t backward = stack(&bench, backward_frames), made = stack(&bench, "/u/train.py|update;/u/train.py|main");
+        uint32_t state = stack(&bench, "/x/site-packages/torch/optim/adam.py|_init_group;/u/train.py|main");
+        history(&bench);
+        for (int i = 0; i < 4; i++)
+            live(&bench, alloc(&bench, (4 + i) * MIB, built), (4 + i) * MIB, built);
+        for (int at = BEHIND; at <= LATER; at++) { /* in the order in which they lie: before, behind, later */
+            bool here = at == (kind == BEHIND || kind == BESIDE_STATE ? BEFORE : kind == BEFORE ? BEHIND : LATER);
+            for (int i = 0; i < 4 && here; i++)
+                live(&bench, alloc(&bench, (4 + i) * MIB, made), (4 + i) * MIB, made);
+            for (int i = 0; i < 4 && here && kind == BESIDE_STATE; i++)
+                live(&bench, alloc(&bench, (4 + i) * MIB, state), (4 + i) * MIB, state);
+            give_back(&bench, alloc(&bench, 10, forward), 10, forward);
+            wait_for(&bench, 40);
+            give_back(&bench, alloc(&bench, 10, backward), 10, backward);
+        }
+        segment(&bench, 0, -1);
+        pass(&bench, 20);
+        is_int(of_category(&bench, 0, "optimizer state"), kind == BEHIND || kind == BESIDE_STATE ? 22 * MIB : 0, "state");
+        is_int(of_category(&bench, 0, "copies of weights"), kind == BEHIND ? 0 : 22 * MIB, "a copy");
+        end(&bench);
+    }
+}
+
 /* The best weights are copied anew while the last copy is there: both are copies, until they go. */
 static void copies_that_are_made_anew_are_copies(void)
 {
@@ -636,6 +668,40 @@ static void models_that_are_trained_side_by_side_are_no_copies(void)
         pass(&bench, 20);
         is_int(of_category(&bench, 0, "parameters"), (both ? 44 : 22) * MIB, both ? "two models" : "the last model");
         is_int(of_category(&bench, 0, "copies of weights"), both ? 0 : 24 * MIB, both ? "no copy" : "and that of before");
+        end(&bench);
+    }
+}
+
+/* A request fails behind the first backward pass, while state is set up that no frame tells, or in the forward behind it.
+ * The state lies before the weights; still these are the older ones. */
+static void a_first_update_that_fails_is_told(void)
+{
+    enum { MIB = 1 << 20 };
+    for (int behind = 0; behind < 2; behind++) {
+        struct bench bench;
+        begin(&bench);
+        uint32_t built = stack(&bench, "|at::native::_to_copy()"), set_up = stack(&bench, "|at::native::empty_like()");
+        uint32_t forward = stack(&bench, forward_frames), backward = stack(&bench, backward_frames);
+        history(&bench);
+        bench.address = BASE + ((uint64_t)64 << 20);
+        for (int i = 0; i < 4; i++)
+            live(&bench, alloc(&bench, (4 + i) * MIB, built), (4 + i) * MIB, built);
+        wait_for(&bench, 40);
+        for (int i = 0; i < 4; i++)
+            live(&bench, alloc(&bench, (4 + i) * MIB, backward), (4 + i) * MIB, backward);
+        bench.address = BASE;
+        for (int i = 0; i < 4; i++)
+            live(&bench, alloc(&bench, (4 + i) * MIB, set_up), (4 + i) * MIB, set_up);
+        wait_for(&bench, 200);
+        if (behind)
+            live(&bench, alloc(&bench, 10, forward), 10, forward);
+        entry(&bench, AP_ACTION_OOM, 0, 9 * MIB, built);
+        segment(&bench, 0, -1);
+        pass(&bench, 20);
+        is_int(of_category(&bench, 0, "parameters"), 22 * MIB, "the weights");
+        is_int(of_category(&bench, 0, "optimizer state"), 22 * MIB, "the state");
+        is_int(of_category(&bench, 0, "copies of weights"), 0, "no copy");
+        is_int(at(&bench, "memory.oom_summary.in_optimizer_count")->as.integer, !behind, "where the request failed");
         end(&bench);
     }
 }
@@ -2170,7 +2236,9 @@ int main(void)
     without_gradients_there_is_no_graph();
     copies_that_are_made_anew_are_copies();
     states_that_stay_are_no_copies();
+    state_is_told_by_where_it_is_made();
     models_that_are_trained_side_by_side_are_no_copies();
+    a_first_update_that_fails_is_told();
     what_steps_construct_is_no_model();
     the_last_graph_may_be_there_at_the_end();
     passes_that_become_longer_leak();

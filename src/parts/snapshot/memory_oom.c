@@ -243,7 +243,7 @@ static enum ap_status examine(struct ap_snapshot_part *pass, struct ap_value *li
     enum ap_status status = put_oom(pass, list, &oom, is_last, &summary->last_request, reterr);
     summary->examined++;
     summary->verdicts[oom.verdict]++;
-    summary->in_optimizer += pass->owners->work[entry] == AP_WORK_OPTIMIZER;
+    summary->in_optimizer += pass->owners->work[entry] == AP_WORK_OPTIMIZER || summary->last_request.in_first_update;
     summary->last = oom;
     ap_oom_release(&oom);
     return status;

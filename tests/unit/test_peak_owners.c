@@ -672,6 +672,36 @@ static void models_that_are_trained_side_by_side_are_no_copies(void)
     }
 }
 
+/* A reference is built when the model has been trained for a while, and the peak is in its first forward; training goes on
+ * with the state that is there. */
+static void a_model_with_a_late_reference_is_no_copy(void)
+{
+    enum { MIB = 1 << 20 };
+    struct bench bench;
+    begin(&bench);
+    uint32_t built = stack(&bench, MODULE_PY "|convert;/u/train.py|main"), backward = stack(&bench, backward_frames);
+    uint32_t state = stack(&bench, "/t/torch/optim/adamw.py|_init_group;/u/train.py|main");
+    uint32_t forward = stack(&bench, forward_frames);
+    history(&bench);
+    for (int model = 0; model < 2; model++) {
+        for (int i = 0; i < 4; i++)
+            live(&bench, alloc(&bench, (4 + i) * MIB, built), (4 + i) * MIB, built);
+        int64_t bytes = (model + 1) * MIB;
+        uint64_t saved = alloc(&bench, bytes, forward);
+        wait_for(&bench, 40);
+        give_back(&bench, saved, bytes, forward);
+        give_back(&bench, alloc(&bench, 50, backward), 50, backward);
+        for (int i = 0; i < 4 && model == 0; i++)
+            live(&bench, alloc(&bench, (4 + i) * MIB, state), (4 + i) * MIB, state);
+    }
+    wait_for(&bench, 40);
+    segment(&bench, 0, -1);
+    pass(&bench, 20);
+    is_int(of_category(&bench, 0, "parameters"), 44 * MIB, "the model and its reference");
+    is_int(of_category(&bench, 0, "optimizer state"), 22 * MIB, "the state that is in use");
+    end(&bench);
+}
+
 /* A request fails behind the first backward pass, while state is set up that no frame tells, or in the forward behind it.
  * The state lies before the weights; still these are the older ones. */
 static void a_first_update_that_fails_is_told(void)
@@ -2238,6 +2268,7 @@ int main(void)
     states_that_stay_are_no_copies();
     state_is_told_by_where_it_is_made();
     models_that_are_trained_side_by_side_are_no_copies();
+    a_model_with_a_late_reference_is_no_copy();
     a_first_update_that_fails_is_told();
     what_steps_construct_is_no_model();
     the_last_graph_may_be_there_at_the_end();

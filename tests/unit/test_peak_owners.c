@@ -354,6 +354,35 @@ static void a_segment_hides_no_allocation(void)
     end(&bench);
 }
 
+/* A function calls one module after the other, each once, and keeps something of each: the layers of one pass, where there
+ * are as many, and else calls of the model. */
+static void layers_that_a_function_calls_are_no_leak(void)
+{
+    for (int layers = PASSES; layers > 0; layers -= PASSES / 2) {
+        struct bench bench;
+        const int64_t mib = 1 << 20;
+        uint64_t kept[PASSES];
+        begin(&bench);
+        uint32_t built = stack(&bench, MODULE_PY "|convert;/u/e.py|main");
+        uint32_t module = stack(&bench, "/u/m.py|forward;/u/m.py|_call_impl;/u/e.py|main");
+        uint32_t cached = stack(&bench, "/u/e.py|update;/u/e.py|main");
+        history(&bench);
+        for (int i = 0; i < layers; i++)
+            live(&bench, alloc(&bench, mib, built), mib, built);
+        for (int i = 0; i < PASSES; i++) {
+            uint64_t t = alloc(&bench, 9000, module);
+            kept[i] = alloc(&bench, 1000, cached);
+            give_back(&bench, t, 9000, 0);
+        }
+        for (int i = 0; i < PASSES; i++)
+            live(&bench, kept[i], 1000, cached);
+        segment(&bench, 0, -1);
+        pass(&bench, 20);
+        ok(is_named(at(&bench, "memory.leaks"), "verdict", layers < PASSES ? "leak" : "unknown"), "layers, or calls");
+        end(&bench);
+    }
+}
+
 /* A cache that is made anew with each token, one row larger: by design, and what is live is always one allocation. */
 static void a_cache_that_is_made_anew_is_no_leak(void)
 {
@@ -2274,6 +2303,7 @@ int main(void)
     the_last_graph_may_be_there_at_the_end();
     passes_that_become_longer_leak();
     a_segment_hides_no_allocation();
+    layers_that_a_function_calls_are_no_leak();
     state_that_is_set_up_is_no_leak();
     a_constructor_makes_more_than_weights();
     a_checkpoint_beside_the_weights_is_a_copy();

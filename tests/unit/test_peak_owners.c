@@ -1859,6 +1859,32 @@ static void a_spike_stands_above_the_usual(void)
     end(&bench);
 }
 
+/* A queue that is full after three quarters of the recording: what it holds is there for good. */
+static void what_fills_up_is_no_spike(void)
+{
+    enum { STEPS = 40, ROOM_FOR = 30 };
+    struct bench bench;
+    uint64_t queue[STEPS];
+    begin(&bench);
+    uint32_t usual = stack(&bench, "/u/x.py|usual"), queued = stack(&bench, "/u/x.py|put");
+    history(&bench);
+    for (int i = 0; i < STEPS; i++) {
+        uint64_t t = alloc(&bench, 1000, usual);
+        wait_for(&bench, 10);
+        queue[i] = alloc(&bench, 500, queued);
+        if (i >= ROOM_FOR)
+            give_back(&bench, queue[i - ROOM_FOR], 500, 0);
+        give_back(&bench, t, 1000, 0);
+    }
+    for (int i = STEPS - ROOM_FOR; i < STEPS; i++)
+        live(&bench, queue[i], 500, queued);
+    segment(&bench, 0, -1);
+    pass(&bench, 20);
+    int64_t above_bytes = number(at(&bench, "memory.spike"), "above_usual_bytes");
+    ok(above_bytes >= 0 && above_bytes <= 1000, "a queue that fills has no moment that stands out");
+    end(&bench);
+}
+
 static void frames_have_signs(void)
 {
     static const struct {
@@ -2320,6 +2346,7 @@ int main(void)
     results_that_are_joined_are_there_twice();
     temporaries_of_a_step_need_not_be_held();
     a_spike_stands_above_the_usual();
+    what_fills_up_is_no_spike();
     frames_have_signs();
     frames_without_a_file_are_functions();
     zeros_of_a_constructor_are_buffers();

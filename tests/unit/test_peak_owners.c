@@ -354,6 +354,35 @@ static void a_segment_hides_no_allocation(void)
     end(&bench);
 }
 
+/* A function calls one module after the other, each once, and keeps something of each: the layers of one pass, where there
+ * are as many, and else calls of the model. */
+static void layers_that_a_function_calls_are_no_leak(void)
+{
+    for (int layers = PASSES; layers > 0; layers -= PASSES / 2) {
+        struct bench bench;
+        const int64_t mib = 1 << 20;
+        uint64_t kept[PASSES];
+        begin(&bench);
+        uint32_t built = stack(&bench, MODULE_PY "|convert;/u/e.py|main");
+        uint32_t module = stack(&bench, "/u/m.py|forward;/u/m.py|_call_impl;/u/e.py|main");
+        uint32_t cached = stack(&bench, "/u/e.py|update;/u/e.py|main");
+        history(&bench);
+        for (int i = 0; i < layers; i++)
+            live(&bench, alloc(&bench, mib, built), mib, built);
+        for (int i = 0; i < PASSES; i++) {
+            uint64_t t = alloc(&bench, 9000, module);
+            kept[i] = alloc(&bench, 1000, cached);
+            give_back(&bench, t, 9000, 0);
+        }
+        for (int i = 0; i < PASSES; i++)
+            live(&bench, kept[i], 1000, cached);
+        segment(&bench, 0, -1);
+        pass(&bench, 20);
+        ok(is_named(at(&bench, "memory.leaks"), "verdict", layers < PASSES ? "leak" : "unknown"), "layers, or calls");
+        end(&bench);
+    }
+}
+
 /* A cache that is made anew with each token, one row larger: by design, and what is live is always one allocation. */
 static void a_cache_that_is_made_anew_is_no_leak(void)
 {
@@ -458,6 +487,28 @@ static void a_checkpoint_beside_the_weights_is_a_copy(void)
     }
 }
 
+/* Two weights of five were read when the next request failed; where something else asked, what was read is what it seems. */
+static void a_checkpoint_that_did_not_fit_is_a_copy(void)
+{
+    for (int elsewhere = 0; elsewhere < 2; elsewhere++) {
+        struct bench bench;
+        const int64_t mib = 1 << 20;
+        begin(&bench);
+        uint32_t moved = stack(&bench, MODULE_PY "|_apply;/u/train.py|main");
+        uint32_t read = stack(&bench, "/x/torch/serialization.py|_load;/u/train.py|main");
+        history(&bench);
+        for (int i = 0; i < 5; i++)
+            live(&bench, alloc(&bench, (i + 1) * mib, moved), (i + 1) * mib, moved);
+        for (int i = 0; i < 2; i++)
+            live(&bench, alloc(&bench, (i + 1) * mib, read), (i + 1) * mib, read);
+        entry(&bench, AP_ACTION_OOM, 1000, 3 * mib, elsewhere ? moved : read);
+        segment(&bench, 0, -1);
+        pass(&bench, 20);
+        is_int(of_category(&bench, 0, "copies of weights"), elsewhere ? 0 : 3 * mib, "what was read until it failed");
+        end(&bench);
+    }
+}
+
 /* Frames of C++ alone: nothing tells weights and state from what else is made once, but the sizes of the gradients. */
 static void weights_are_told_without_frames_of_python(void)
 {
@@ -555,6 +606,38 @@ static void states_that_stay_are_no_copies(void)
     }
 }
 
+/* A line makes one tensor of the size of each weight and keeps them: state, where that is right behind the first backward
+ * pass and nothing else is; a copy before it, behind the next forward, or beside state that is told by its frames. */
+static void state_is_told_by_where_it_is_made(void)
+{
+    enum { MIB = 1 << 20, BEHIND, BEFORE, LATER, BESIDE_STATE, KINDS };
+    for (int kind = BEHIND; kind < KINDS; kind++) {
+        struct bench bench;
+        begin(&bench);
+        uint32_t built = stack(&bench, MODULE_PY "|convert;/u/train.py|main"), forward = stack(&bench, forward_frames);
+        uint32_t backward = stack(&bench, backward_frames), made = stack(&bench, "/u/train.py|update;/u/train.py|main");
+        uint32_t state = stack(&bench, "/x/site-packages/torch/optim/adam.py|_init_group;/u/train.py|main");
+        history(&bench);
+        for (int i = 0; i < 4; i++)
+            live(&bench, alloc(&bench, (4 + i) * MIB, built), (4 + i) * MIB, built);
+        for (int at = BEHIND; at <= LATER; at++) { /* in the order in which they lie: before, behind, later */
+            bool here = at == (kind == BEHIND || kind == BESIDE_STATE ? BEFORE : kind == BEFORE ? BEHIND : LATER);
+            for (int i = 0; i < 4 && here; i++)
+                live(&bench, alloc(&bench, (4 + i) * MIB, made), (4 + i) * MIB, made);
+            for (int i = 0; i < 4 && here && kind == BESIDE_STATE; i++)
+                live(&bench, alloc(&bench, (4 + i) * MIB, state), (4 + i) * MIB, state);
+            give_back(&bench, alloc(&bench, 10, forward), 10, forward);
+            wait_for(&bench, 40);
+            give_back(&bench, alloc(&bench, 10, backward), 10, backward);
+        }
+        segment(&bench, 0, -1);
+        pass(&bench, 20);
+        is_int(of_category(&bench, 0, "optimizer state"), kind == BEHIND || kind == BESIDE_STATE ? 22 * MIB : 0, "state");
+        is_int(of_category(&bench, 0, "copies of weights"), kind == BEHIND ? 0 : 22 * MIB, "a copy");
+        end(&bench);
+    }
+}
+
 /* The best weights are copied anew while the last copy is there: both are copies, until they go. */
 static void copies_that_are_made_anew_are_copies(void)
 {
@@ -614,6 +697,70 @@ static void models_that_are_trained_side_by_side_are_no_copies(void)
         pass(&bench, 20);
         is_int(of_category(&bench, 0, "parameters"), (both ? 44 : 22) * MIB, both ? "two models" : "the last model");
         is_int(of_category(&bench, 0, "copies of weights"), both ? 0 : 24 * MIB, both ? "no copy" : "and that of before");
+        end(&bench);
+    }
+}
+
+/* A reference is built when the model has been trained for a while, and the peak is in its first forward; training goes on
+ * with the state that is there. */
+static void a_model_with_a_late_reference_is_no_copy(void)
+{
+    enum { MIB = 1 << 20 };
+    struct bench bench;
+    begin(&bench);
+    uint32_t built = stack(&bench, MODULE_PY "|convert;/u/train.py|main"), backward = stack(&bench, backward_frames);
+    uint32_t state = stack(&bench, "/t/torch/optim/adamw.py|_init_group;/u/train.py|main");
+    uint32_t forward = stack(&bench, forward_frames);
+    history(&bench);
+    for (int model = 0; model < 2; model++) {
+        for (int i = 0; i < 4; i++)
+            live(&bench, alloc(&bench, (4 + i) * MIB, built), (4 + i) * MIB, built);
+        int64_t bytes = (model + 1) * MIB;
+        uint64_t saved = alloc(&bench, bytes, forward);
+        wait_for(&bench, 40);
+        give_back(&bench, saved, bytes, forward);
+        give_back(&bench, alloc(&bench, 50, backward), 50, backward);
+        for (int i = 0; i < 4 && model == 0; i++)
+            live(&bench, alloc(&bench, (4 + i) * MIB, state), (4 + i) * MIB, state);
+    }
+    wait_for(&bench, 40);
+    segment(&bench, 0, -1);
+    pass(&bench, 20);
+    is_int(of_category(&bench, 0, "parameters"), 44 * MIB, "the model and its reference");
+    is_int(of_category(&bench, 0, "optimizer state"), 22 * MIB, "the state that is in use");
+    end(&bench);
+}
+
+/* A request fails behind the first backward pass, while state is set up that no frame tells, or in the forward behind it.
+ * The state lies before the weights; still these are the older ones. */
+static void a_first_update_that_fails_is_told(void)
+{
+    enum { MIB = 1 << 20 };
+    for (int behind = 0; behind < 2; behind++) {
+        struct bench bench;
+        begin(&bench);
+        uint32_t built = stack(&bench, "|at::native::_to_copy()"), set_up = stack(&bench, "|at::native::empty_like()");
+        uint32_t forward = stack(&bench, forward_frames), backward = stack(&bench, backward_frames);
+        history(&bench);
+        bench.address = BASE + ((uint64_t)64 << 20);
+        for (int i = 0; i < 4; i++)
+            live(&bench, alloc(&bench, (4 + i) * MIB, built), (4 + i) * MIB, built);
+        wait_for(&bench, 40);
+        for (int i = 0; i < 4; i++)
+            live(&bench, alloc(&bench, (4 + i) * MIB, backward), (4 + i) * MIB, backward);
+        bench.address = BASE;
+        for (int i = 0; i < 4; i++)
+            live(&bench, alloc(&bench, (4 + i) * MIB, set_up), (4 + i) * MIB, set_up);
+        wait_for(&bench, 200);
+        if (behind)
+            live(&bench, alloc(&bench, 10, forward), 10, forward);
+        entry(&bench, AP_ACTION_OOM, 0, 9 * MIB, built);
+        segment(&bench, 0, -1);
+        pass(&bench, 20);
+        is_int(of_category(&bench, 0, "parameters"), 22 * MIB, "the weights");
+        is_int(of_category(&bench, 0, "optimizer state"), 22 * MIB, "the state");
+        is_int(of_category(&bench, 0, "copies of weights"), 0, "no copy");
+        is_int(at(&bench, "memory.oom_summary.in_optimizer_count")->as.integer, !behind, "where the request failed");
         end(&bench);
     }
 }
@@ -1712,6 +1859,32 @@ static void a_spike_stands_above_the_usual(void)
     end(&bench);
 }
 
+/* A queue that is full after three quarters of the recording: what it holds is there for good. */
+static void what_fills_up_is_no_spike(void)
+{
+    enum { STEPS = 40, ROOM_FOR = 30 };
+    struct bench bench;
+    uint64_t queue[STEPS];
+    begin(&bench);
+    uint32_t usual = stack(&bench, "/u/x.py|usual"), queued = stack(&bench, "/u/x.py|put");
+    history(&bench);
+    for (int i = 0; i < STEPS; i++) {
+        uint64_t t = alloc(&bench, 1000, usual);
+        wait_for(&bench, 10);
+        queue[i] = alloc(&bench, 500, queued);
+        if (i >= ROOM_FOR)
+            give_back(&bench, queue[i - ROOM_FOR], 500, 0);
+        give_back(&bench, t, 1000, 0);
+    }
+    for (int i = STEPS - ROOM_FOR; i < STEPS; i++)
+        live(&bench, queue[i], 500, queued);
+    segment(&bench, 0, -1);
+    pass(&bench, 20);
+    int64_t above_bytes = number(at(&bench, "memory.spike"), "above_usual_bytes");
+    ok(above_bytes >= 0 && above_bytes <= 1000, "a queue that fills has no moment that stands out");
+    end(&bench);
+}
+
 static void frames_have_signs(void)
 {
     static const struct {
@@ -2148,14 +2321,19 @@ int main(void)
     without_gradients_there_is_no_graph();
     copies_that_are_made_anew_are_copies();
     states_that_stay_are_no_copies();
+    state_is_told_by_where_it_is_made();
     models_that_are_trained_side_by_side_are_no_copies();
+    a_model_with_a_late_reference_is_no_copy();
+    a_first_update_that_fails_is_told();
     what_steps_construct_is_no_model();
     the_last_graph_may_be_there_at_the_end();
     passes_that_become_longer_leak();
     a_segment_hides_no_allocation();
+    layers_that_a_function_calls_are_no_leak();
     state_that_is_set_up_is_no_leak();
     a_constructor_makes_more_than_weights();
     a_checkpoint_beside_the_weights_is_a_copy();
+    a_checkpoint_that_did_not_fit_is_a_copy();
     copies_are_told_by_their_sizes();
     an_optimizer_has_gradients();
     weights_are_told_without_frames_of_python();
@@ -2168,6 +2346,7 @@ int main(void)
     results_that_are_joined_are_there_twice();
     temporaries_of_a_step_need_not_be_held();
     a_spike_stands_above_the_usual();
+    what_fills_up_is_no_spike();
     frames_have_signs();
     frames_without_a_file_are_functions();
     zeros_of_a_constructor_are_buffers();

@@ -12,6 +12,7 @@
 #define LEAST_WEIGHTS 4u
 #define LEAST_PART 8u /* of their number */
 #define LEAST_BYTES ((int64_t)1 << 20)
+#define LONGEST_GAP 64u /* entries between two allocations of one backward pass */
 
 struct sized {
     int64_t bytes;
@@ -33,7 +34,7 @@ static bool is_made_otherwise(enum ap_owner_evidence evidence)
     return evidence == AP_EVIDENCE_CHECKPOINT_KEPT || evidence == AP_EVIDENCE_INIT_KEPT;
 }
 
-/* Zeros are moments of an optimizer, and no copy. What a constructor copied deeply is a layer that was made of another, or
+/* What a constructor copied deeply is a layer that was made of another, or
  * the whole model once more; what it made otherwise may be an optimizer's or a wrapper's: the sizes tell. */
 static uint32_t list_of(const struct ap_owners *owners, const struct ap_owned_device *device, bool weights, bool others_open,
                         struct sized *to)
@@ -45,8 +46,7 @@ static uint32_t list_of(const struct ap_owners *owners, const struct ap_owned_de
         bool is_weight = ap_owner_evidence_category(evidence) == AP_OWNER_PARAMETERS;
         bool stays = owned->end == AP_NO_ENTRY || (owned->alloc != AP_NO_ENTRY && owned->end - owned->alloc > old);
         bool is_open = is_weight ? owners->stacks[owned->stack].cloned || (others_open && is_made_otherwise(evidence))
-                                 : evidence == AP_EVIDENCE_NO_FRAME_SAYS && owned->stack && stays &&
-                                       !owners->stacks[owned->stack].zeros;
+                                 : evidence == AP_EVIDENCE_NO_FRAME_SAYS && owned->stack && stays;
         bool is = weights ? is_weight && !is_open : is_open;
         if (is)
             to[count++] = (struct sized){ owned->bytes, weights ? 0 : owned->stack, i, owned->end != AP_NO_ENTRY };
@@ -103,8 +103,53 @@ static bool has_size(const struct sized *weights, uint32_t weight_count, int64_t
     return low < weight_count && weights[low].bytes == bytes;
 }
 
-/* The state of an optimizer is read with the weights: all sizes are of theirs, or twice those. */
-static bool is_checkpoint(const struct sized *weights, uint32_t weight_count, const struct sized *of, uint32_t count)
+/* Between the first backward pass and the next forward one; @start AP_NO_ENTRY = there is none, or the state is known. Where
+ * no stack tells a forward, there it ends with the next backward pass. */
+struct first_update {
+    uint32_t start, end;
+};
+
+static struct first_update find_first_update(const struct ap_owners *owners, const struct ap_owned_device *device)
+{
+    struct first_update update = { AP_NO_ENTRY, AP_NO_ENTRY };
+    const struct ap_actions *actions = &owners->replay->snapshot->actions;
+    if (!device->has_history)
+        return update;
+    for (uint32_t i = 0; i < device->count; i++)
+        if (ap_owner_evidence_category((enum ap_owner_evidence)device->list[i].evidence) == AP_OWNER_OPTIMIZER_STATE)
+            return update;
+    const struct ap_replay_device *of = &owners->replay->devices[device->device];
+    for (uint32_t i = of->first_entry; i < of->first_entry + of->entry_count; i++) {
+        if (actions->name[i].id != AP_ACTION_ALLOC)
+            continue;
+        if (owners->work[i] == AP_WORK_BACKWARD) {
+            if (update.start != AP_NO_ENTRY && i - update.start > LONGEST_GAP) {
+                update.end = i;
+                break;
+            }
+            update.start = i;
+        } else if (owners->work[i] == AP_WORK_FORWARD && update.start != AP_NO_ENTRY) {
+            update.end = i;
+            break;
+        }
+    }
+    return update;
+}
+
+/* Did a request fail while a checkpoint was read? Then it is there in part. */
+static bool load_failed(const struct ap_owners *owners, int64_t index)
+{
+    const struct ap_replay_device *of = &owners->replay->devices[index];
+    const struct ap_actions *actions = &owners->replay->snapshot->actions;
+    for (uint32_t i = of->first_entry; i < of->first_entry + of->entry_count; i++)
+        if (actions->name[i].id == AP_ACTION_OOM && owners->stacks[actions->stack[i]].sign == AP_SIGN_CHECKPOINT)
+            return true;
+    return false;
+}
+
+/* The state of an optimizer has, and a checkpoint with it is of, the sizes of the weights, or twice those. */
+static bool is_of_sizes(const struct sized *weights, uint32_t weight_count, const struct sized *of, uint32_t count,
+                        bool in_part)
 {
     double own = 0, matched = 0, all = 0;
     for (uint32_t i = 0; i < weight_count; i++)
@@ -115,38 +160,64 @@ static bool is_checkpoint(const struct sized *weights, uint32_t weight_count, co
             (of[i].bytes % 2 == 0 && has_size(weights, weight_count, of[i].bytes / 2)))
             matched += (double)of[i].bytes;
     }
-    return matched >= (double)LEAST_BYTES && matched >= SHARE_MATCHED * own && own >= SHARE_MATCHED * all;
+    return matched >= (double)LEAST_BYTES && matched >= SHARE_MATCHED * own && (in_part || own >= SHARE_MATCHED * all);
 }
 
-/* What all of one stack is: AP_EVIDENCE_NO_FRAME_SAYS = no copy. An optimizer needs weights of 16 bits once in 32. */
-static enum ap_owner_evidence judge(enum ap_owner_evidence made, const struct sized *weights, uint32_t weight_count,
-                                    const struct sized *of, uint32_t count, bool needs_masters)
+/* What all stacks are judged by. */
+struct settling {
+    const struct ap_owners *owners;
+    struct ap_owned_device *device;
+    const struct sized *weights;
+    uint32_t weight_count;
+    struct first_update update;
+    bool needs_masters, load_failed;
+};
+
+static bool is_state(const struct settling *settling, const struct sized *of, uint32_t count)
 {
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t alloc = settling->device->list[of[i].index].alloc;
+        if (alloc == AP_NO_ENTRY || alloc < settling->update.start || alloc >= settling->update.end)
+            return false;
+    }
+    return is_of_sizes(settling->weights, settling->weight_count, of, count, true);
+}
+
+/* What all of one stack is: AP_EVIDENCE_NO_FRAME_SAYS = no copy. An optimizer needs weights of 16 bits once in 32; zeros are
+ * no copy. */
+static enum ap_owner_evidence judge(const struct settling *settling, const struct sized *of, uint32_t count)
+{
+    const struct ap_owned *first = &settling->device->list[of->index];
+    enum ap_owner_evidence made = (enum ap_owner_evidence)first->evidence;
+    const struct sized *weights = settling->weights;
+    uint32_t weight_count = settling->weight_count;
+    if (made == AP_EVIDENCE_NO_FRAME_SAYS && is_state(settling, of, count))
+        return AP_EVIDENCE_FIRST_UPDATE;
+    if (made == AP_EVIDENCE_NO_FRAME_SAYS && settling->owners->stacks[first->stack].zeros)
+        return AP_EVIDENCE_NO_FRAME_SAYS;
     if (made == AP_EVIDENCE_CHECKPOINT_KEPT)
-        return is_checkpoint(weights, weight_count, of, count) ? AP_EVIDENCE_CHECKPOINT_COPY : AP_EVIDENCE_NO_FRAME_SAYS;
+        return is_of_sizes(weights, weight_count, of, count, settling->load_failed) ? AP_EVIDENCE_CHECKPOINT_COPY
+                                                                                    : AP_EVIDENCE_NO_FRAME_SAYS;
     if (is_copy(weights, weight_count, of, count, 1))
         return AP_EVIDENCE_COPY_SIZES;
     if (!is_copy(weights, weight_count, of, count, 2))
         return AP_EVIDENCE_NO_FRAME_SAYS;
-    return made == AP_EVIDENCE_INIT_KEPT && needs_masters ? AP_EVIDENCE_INIT_TWICE : AP_EVIDENCE_COPY_SIZES;
+    return made == AP_EVIDENCE_INIT_KEPT && settling->needs_masters ? AP_EVIDENCE_INIT_TWICE : AP_EVIDENCE_COPY_SIZES;
 }
 
 /* A stack of far fewer allocations than there are weights is no copy (half of these are vectors), so all stacks together
  * cost no more than a few times the list. */
-static void settle(const struct ap_owners *owners, struct ap_owned_device *device, const struct sized *weights,
-                   uint32_t weight_count, const struct sized *open, uint32_t open_count)
+static void settle(struct settling *settling, const struct sized *open, uint32_t open_count)
 {
-    bool needs_masters = owners->has_backward;
     for (uint32_t i = 0, end; i < open_count; i = end) {
         for (end = i + 1; end < open_count && open[end].stack == open[i].stack;)
             end++;
-        if (end - i < weight_count / LEAST_PART + 1 || weight_count < LEAST_WEIGHTS)
+        if (end - i < settling->weight_count / LEAST_PART + 1 || settling->weight_count < LEAST_WEIGHTS)
             continue;
-        enum ap_owner_evidence evidence = judge((enum ap_owner_evidence)device->list[open[i].index].evidence, weights,
-                                                weight_count, open + i, end - i, needs_masters);
+        enum ap_owner_evidence evidence = judge(settling, open + i, end - i);
         for (uint32_t j = i; j < end && evidence != AP_EVIDENCE_NO_FRAME_SAYS; j++)
-            device->list[open[j].index].evidence = (uint8_t)evidence;
-        needs_masters = needs_masters && evidence != AP_EVIDENCE_INIT_TWICE;
+            settling->device->list[open[j].index].evidence = (uint8_t)evidence;
+        settling->needs_masters = settling->needs_masters && evidence != AP_EVIDENCE_INIT_TWICE;
     }
 }
 
@@ -162,7 +233,14 @@ enum ap_status ap_owned_settle_copies(const struct ap_owners *owners, struct ap_
     if (weights < LEAST_WEIGHTS)
         weights = list_of(owners, device, true, others_open = false, sizes);
     uint32_t open = list_of(owners, device, false, others_open, sizes + device->count);
-    settle(owners, device, sizes, weights, sizes + device->count, open);
+    struct settling settling = { .owners = owners,
+                                 .device = device,
+                                 .weights = sizes,
+                                 .weight_count = weights,
+                                 .update = find_first_update(owners, device),
+                                 .needs_masters = owners->has_backward,
+                                 .load_failed = device->has_history && load_failed(owners, device->device) };
+    settle(&settling, sizes + device->count, open);
     AP_FREE(owners->gate, sizes, 2 * (size_t)device->count);
     return AP_OK;
 }

@@ -82,16 +82,18 @@ static bool is_alike(const struct weight *a, uint32_t a_count, const struct weig
            matched >= SHARE_MATCHED * b_bytes;
 }
 
-/* The new one has an optimizer of its own, or is in its first forward. Else it may be a reference of the one before, which
- * is trained on, or the next layer that comes from the host. */
+/* The new one has an optimizer of its own, or is in its first forward when the history ends. Else it may be a reference of
+ * the one before, which is trained on, or the next layer that comes from the host. */
 static bool is_trained_anew(const struct ap_owners *owners, const struct ap_owned_device *device, uint32_t from)
 {
     const struct ap_replay_device *of = &owners->replay->devices[device->device];
+    const struct ap_actions *actions = &owners->replay->snapshot->actions;
     bool passed = false, forward = false, state = false;
-    for (uint32_t i = from; i < of->first_entry + device->position && !passed; i++) {
-        bool allocates = owners->replay->snapshot->actions.name[i].id == AP_ACTION_ALLOC;
-        passed = allocates && owners->work[i] == AP_WORK_BACKWARD;
+    for (uint32_t i = from; i < of->first_entry + of->entry_count && !state; i++) {
+        bool allocates = actions->name[i].id == AP_ACTION_ALLOC;
+        passed = passed || (allocates && owners->work[i] == AP_WORK_BACKWARD);
         forward = forward || (allocates && owners->work[i] == AP_WORK_FORWARD);
+        state = allocates && owners->stacks[actions->stack[i]].sign == AP_SIGN_STATE_INIT;
     }
     for (uint32_t i = 0; i < device->count && !state; i++)
         state = ap_owner_evidence_category((enum ap_owner_evidence)device->list[i].evidence) == AP_OWNER_OPTIMIZER_STATE &&

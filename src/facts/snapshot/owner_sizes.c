@@ -21,6 +21,7 @@ struct sized {
     int64_t bytes;
     uint32_t index; /* in the list */
     uint8_t kind;   /* enum sized_kind */
+    uint32_t age;   /* 0 = from before the history, else one more than its entry */
 };
 
 struct settling {
@@ -36,11 +37,13 @@ struct settling {
     bool named;                        /* frames tell some weights */
 };
 
+/* Of one size the oldest first: weights are made before all else that has their sizes. */
 static int by_bytes(const void *left, const void *right)
 {
     const struct sized *a = left, *b = right;
     AP_BY_SMALLER(a->bytes, b->bytes);
     AP_BY_SMALLER(a->kind, b->kind);
+    AP_BY_SMALLER(a->age, b->age);
     return a->index < b->index ? -1 : a->index > b->index;
 }
 
@@ -91,6 +94,11 @@ static bool is_open(const struct settling *settling, const struct ap_owned *owne
            (!settling->named && owned->evidence == AP_EVIDENCE_NO_FRAME_SAYS && old && owned->end == AP_NO_ENTRY);
 }
 
+static uint32_t age_of(const struct ap_owned *owned)
+{
+    return owned->alloc == AP_NO_ENTRY ? 0 : owned->alloc + 1;
+}
+
 /* Sizes of the reference times @times, or over -@times, and those of what is open. */
 static void list_sizes(struct settling *settling, enum reference by, int64_t times)
 {
@@ -98,13 +106,14 @@ static void list_sizes(struct settling *settling, enum reference by, int64_t tim
     settling->count = 0;
     for (uint32_t i = 0; i < settling->device->count; i++)
         if (is_open(settling, &settling->device->list[i]))
-            settling->sizes[settling->count++] = (struct sized){ settling->device->list[i].bytes, i, SIZED_OPEN };
+            settling->sizes[settling->count++] =
+                (struct sized){ settling->device->list[i].bytes, i, SIZED_OPEN, age_of(&settling->device->list[i]) };
     for (uint32_t i = 0; i < from->count; i++) {
         int64_t bytes = from->list[i].bytes;
         if (!is_reference(&from->list[i], by) || (times > 0 && bytes > INT64_MAX / times))
             continue;
         settling->sizes[settling->count++] =
-            (struct sized){ times > 0 ? bytes * times : bytes / -times, NO_INDEX, SIZED_REFERENCE };
+            (struct sized){ times > 0 ? bytes * times : bytes / -times, NO_INDEX, SIZED_REFERENCE, 0 };
     }
     ap_sort(settling->sizes, settling->count, sizeof(*settling->sizes), by_bytes);
 }
@@ -250,11 +259,11 @@ static void list_lone(struct settling *settling)
     settling->count = 0;
     for (uint32_t i = 0; i < settling->device->count; i++)
         if (settling->device->list[i].evidence == AP_EVIDENCE_INIT_ALONE)
-            settling->sizes[settling->count++] = (struct sized){ settling->device->list[i].bytes, i, SIZED_OPEN };
+            settling->sizes[settling->count++] = (struct sized){ settling->device->list[i].bytes, i, SIZED_OPEN, 0 };
     for (size_t j = 0; j < AP_COUNT_OF(of); j++)
         for (uint32_t i = 0; i < of[j]->count; i++)
             if (is_reference(&of[j]->list[i], BY_GRADIENTS) || is_state(&of[j]->list[i]))
-                settling->sizes[settling->count++] = (struct sized){ of[j]->list[i].bytes, NO_INDEX, SIZED_REFERENCE };
+                settling->sizes[settling->count++] = (struct sized){ of[j]->list[i].bytes, NO_INDEX, SIZED_REFERENCE, 0 };
     ap_sort(settling->sizes, settling->count, sizeof(*settling->sizes), by_bytes);
 }
 
@@ -266,7 +275,7 @@ static void settle_inits(struct settling *settling)
     settling->count = 0;
     for (uint32_t i = 0; i < settling->device->count; i++)
         if (list[i].evidence == AP_EVIDENCE_INIT_KEPT && list[i].bytes >= LEAST_LONE_BYTES)
-            settling->sizes[settling->count++] = (struct sized){ list[i].stack, i, SIZED_OPEN };
+            settling->sizes[settling->count++] = (struct sized){ list[i].stack, i, SIZED_OPEN, 0 };
     ap_sort(settling->sizes, settling->count, sizeof(*settling->sizes), by_bytes);
     for (uint32_t i = 0; i < settling->count; i = run.end) {
         run = run_at(settling, i, 1); /* those of one stack */
@@ -296,7 +305,7 @@ static void settle_zeros(struct settling *settling)
         if (list[i].evidence != AP_EVIDENCE_ZEROS_KEPT)
             continue;
         zeros_bytes += (double)list[i].bytes;
-        settling->sizes[settling->count++] = (struct sized){ list[i].bytes, i, SIZED_OPEN };
+        settling->sizes[settling->count++] = (struct sized){ list[i].bytes, i, SIZED_OPEN, 0 };
     }
     ap_sort(settling->sizes, settling->count, sizeof(*settling->sizes), by_bytes);
     for (uint32_t i = 0; i < settling->count; i = run.end) {

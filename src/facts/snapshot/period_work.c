@@ -2,10 +2,12 @@
 #include "period_work.h"
 
 #include "frame_kind.h"
+#include "sort.h"
 #include "stack_frames.h"
 
 #include "poison.h"
 
+#define LEAST_WEIGHT_BYTES ((int64_t)1 << 20)
 #define MIXED_TENTHS 9u   /* of the periods hold both kinds of work */
 #define WORKING_TENTHS 1u /* at most, of those of an inference */
 #define FREED_SHARE 0.5   /* of what a period allocates */
@@ -116,6 +118,65 @@ static enum ap_status find_loop(const struct ap_owners *owners, const struct ap_
     return AP_OK;
 }
 
+/* -------------------------------------------------------------------------------------------------- layers of one pass */
+
+/* How many layers the model has: so many weights of one size, of those that are no vectors. */
+static enum ap_status count_layers(const struct ap_owners *owners, uint32_t device, uint32_t *ret_layers,
+                                   struct ap_error *reterr)
+{
+    struct ap_owned_device end;
+    int64_t *sizes;
+    uint32_t count = 0, layers = 0;
+    AP_TRY(ap_owned_take_at(owners, device, owners->replay->devices[device].entry_count, &end, reterr));
+    enum ap_status status = AP_ALLOC(owners->gate, sizes, end.count, reterr);
+    if (status == AP_OK) {
+        for (uint32_t i = 0; i < end.count; i++)
+            if (ap_owner_evidence_category((enum ap_owner_evidence)end.list[i].evidence) == AP_OWNER_PARAMETERS &&
+                end.list[i].bytes >= LEAST_WEIGHT_BYTES)
+                sizes[count++] = end.list[i].bytes;
+        ap_sort(sizes, count, sizeof(*sizes), ap_by_int64);
+        for (uint32_t i = 0, same = 0; i < count; i++) {
+            same = i && sizes[i] == sizes[i - 1] ? same + 1 : 1;
+            layers = same > layers ? same : layers;
+        }
+        AP_FREE(owners->gate, sizes, end.count);
+    }
+    ap_owned_release(owners, &end);
+    *ret_layers = layers;
+    return status;
+}
+
+/* How often one stack allocates within the periods, at most. */
+static enum ap_status count_repeats(const struct ap_owners *owners, const struct ap_replay_device *of,
+                                    const struct ap_periods *periods, uint32_t *ret_most, struct ap_error *reterr)
+{
+    const struct ap_snapshot *snapshot = owners->replay->snapshot;
+    size_t stacks = (size_t)snapshot->stacks.stack_count + 1;
+    uint32_t *counts, most = 0;
+    AP_TRY(AP_ALLOC_CLEARED(owners->gate, counts, stacks, reterr));
+    for (uint32_t i = of->first_entry + periods->bounds[0]; i < of->first_entry + periods->bounds[periods->bound_count - 1];
+         i++) {
+        uint32_t stack = snapshot->actions.stack[i];
+        if (snapshot->actions.name[i].id == AP_ACTION_ALLOC && stack && ++counts[stack] > most)
+            most = counts[stack];
+    }
+    AP_FREE(owners->gate, counts, stacks);
+    *ret_most = most;
+    return AP_OK;
+}
+
+/* A function that goes through the layers by itself loops over modules as well. It ends with the layers, and each comes
+ * once; a step runs all of them. */
+static enum ap_status are_layers(const struct ap_owners *owners, uint32_t device, const struct ap_periods *periods,
+                                 bool *ret_layers, struct ap_error *reterr)
+{
+    uint32_t layers, most, count = ap_period_count(periods);
+    AP_TRY(count_layers(owners, device, &layers, reterr));
+    AP_TRY(count_repeats(owners, &owners->replay->devices[device], periods, &most, reterr));
+    *ret_layers = count <= layers && most <= layers;
+    return AP_OK;
+}
+
 enum ap_status ap_periods_prove(const struct ap_owners *owners, uint32_t device, const struct ap_periods *periods,
                                 enum ap_period_proof *ret_proof, struct ap_error *reterr)
 {
@@ -137,7 +198,10 @@ enum ap_status ap_periods_prove(const struct ap_owners *owners, uint32_t device,
     AP_TRY(find_loop(owners, of, periods, &loop, reterr));
     bool falls = held.first_level - held.last_level > FALL_SHARE * (held.most_level - held.least_level);
     bool freed = !falls && held.freed_bytes >= FREED_SHARE * held.allocated_bytes;
-    *ret_proof = loop == LOOP_OVER_CALLS || (loop == LOOP_UNKNOWN && freed) ? AP_PERIODS_STEPS : AP_PERIODS_UNSURE;
+    bool steps = loop == LOOP_OVER_CALLS || (loop == LOOP_UNKNOWN && freed), layers = false;
+    if (loop == LOOP_OVER_CALLS)
+        AP_TRY(are_layers(owners, device, periods, &layers, reterr));
+    *ret_proof = steps && !layers ? AP_PERIODS_STEPS : AP_PERIODS_UNSURE;
     return AP_OK;
 }
 

@@ -311,7 +311,21 @@ static void put_unfilled(struct ap_snapshot_part *pass, struct ap_value *to, boo
     ap_put_bytes(pass, to, "unfilled_bytes", known, bytes > 0 ? bytes : 0);
 }
 
-/* What most periods need at most, and how far the peak of the whole history stands above it. */
+/* By how much more than usual is held throughout the period of the peak: what a buffer that fills keeps is no moment. */
+static int64_t held_at_peak(const struct ap_growth *growth, bool *overflowed)
+{
+    int64_t least_bytes[AP_GROWTH_POINTS];
+    uint32_t at = 0, count = growth->point_count;
+    for (uint32_t i = 0; i < count; i++) {
+        least_bytes[i] = growth->points[i].bytes;
+        at = growth->points[i].most_bytes > growth->points[at].most_bytes ? i : at;
+    }
+    ap_sort(least_bytes, count, sizeof(least_bytes[0]), ap_by_int64);
+    int64_t more_bytes = ap_subtract_sat(growth->points[at].bytes, least_bytes[count / 2], overflowed);
+    return more_bytes > 0 ? more_bytes : 0;
+}
+
+/* What most periods need at most, and how far the peak of the whole history stands above it and above what is held then. */
 static void put_spike(struct ap_snapshot_part *pass, struct ap_value *memory, const struct found *found)
 {
     const struct ap_growth *growth = &found->growth;
@@ -328,6 +342,8 @@ static void put_spike(struct ap_snapshot_part *pass, struct ap_value *memory, co
         peak_bytes = pass->replay->devices[found->device].requested.peak_bytes;
     }
     int64_t above_bytes = ap_subtract_sat(peak_bytes, usual_bytes, &pass->overflowed);
+    int64_t held_bytes = known ? held_at_peak(growth, &pass->overflowed) : 0;
+    above_bytes = held_bytes < above_bytes ? above_bytes - held_bytes : 0;
     ap_put_bytes(pass, to, "usual_peak_bytes", known, usual_bytes);
     ap_put_bytes(pass, to, "above_usual_bytes", known, above_bytes);
     ap_add_quotient(pass->model, to, "above_usual_ratio", (double)above_bytes, known ? (double)peak_bytes : 0);

@@ -196,6 +196,13 @@ static void put_last_request(struct ap_snapshot_part *pass, struct ap_value *to,
             ap_add_quotient(pass->model, to, ratio_keys[i], (double)request->category_bytes[i], (double)request->live_bytes);
 }
 
+/* Of all that was free, had it been in one piece and gone to the request. */
+static int64_t spare_bytes(struct ap_snapshot_part *pass, const struct ap_oom *oom)
+{
+    int64_t free_bytes = ap_add_sat(oom->inactive_bytes, oom->room_bytes, &pass->overflowed);
+    return ap_subtract_sat(free_bytes, oom->request_bytes, &pass->overflowed);
+}
+
 static void put_last(struct ap_snapshot_part *pass, struct ap_value *to, const struct ap_oom *oom, bool any)
 {
     int64_t others_bytes = 0;
@@ -209,6 +216,8 @@ static void put_last(struct ap_snapshot_part *pass, struct ap_value *to, const s
     ap_put_bytes(pass, to, "inactive_bytes", space, oom->inactive_bytes);
     ap_put_bytes(pass, to, "usable_inactive_bytes", space, oom->usable_bytes);
     ap_put_bytes(pass, to, "largest_free_block_bytes", space, oom->largest_hole_bytes);
+    bool spare = space && oom->has_request && oom->has_device_free;
+    ap_put_bytes(pass, to, "spare_bytes", spare, spare ? spare_bytes(pass, oom) : 0);
     ap_put_bytes(pass, to, "other_users_bytes", has_others, others_bytes);
     ap_put_count(pass, to, "release_allocations", released, oom->released_count);
     ap_put_bytes(pass, to, "release_bytes", released, oom->released_bytes);
@@ -243,7 +252,7 @@ static enum ap_status examine(struct ap_snapshot_part *pass, struct ap_value *li
     enum ap_status status = put_oom(pass, list, &oom, is_last, &summary->last_request, reterr);
     summary->examined++;
     summary->verdicts[oom.verdict]++;
-    summary->in_optimizer += pass->owners->work[entry] == AP_WORK_OPTIMIZER;
+    summary->in_optimizer += pass->owners->work[entry] == AP_WORK_OPTIMIZER || summary->last_request.in_first_update;
     summary->last = oom;
     ap_oom_release(&oom);
     return status;

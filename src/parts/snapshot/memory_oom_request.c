@@ -111,6 +111,22 @@ static enum ap_status put_most(struct ap_snapshot_part *pass, struct ap_value *r
     return put_holder(pass, row, &most, "most_by", NULL, reterr);
 }
 
+/* Is the state of an optimizer being set up that no frame tells? No other pass has begun behind it. */
+static bool is_first_update(const struct ap_snapshot_part *pass, const struct ap_oom *oom,
+                            const struct ap_owned_device *owned)
+{
+    const struct ap_actions *actions = &pass->snapshot->actions;
+    uint32_t first = AP_NO_ENTRY;
+    for (uint32_t i = 0; i < owned->count; i++)
+        if (owned->list[i].evidence == AP_EVIDENCE_FIRST_UPDATE && owned->list[i].alloc < first)
+            first = owned->list[i].alloc;
+    for (uint32_t i = first; i < oom->entry; i++)
+        if (actions->name[i].id == AP_ACTION_ALLOC &&
+            (pass->owners->work[i] == AP_WORK_FORWARD || pass->owners->work[i] == AP_WORK_BACKWARD))
+            return false;
+    return first < oom->entry;
+}
+
 /* Those of the same size move to the front of the list; returns their number. One line of the user's may ask by several
  * stacks, as for a copy and for the loss of it. */
 static uint32_t find_alike(struct ap_snapshot_part *pass, const struct ap_oom *oom, const uint32_t *lines,
@@ -146,6 +162,7 @@ static enum ap_status put_all(struct ap_snapshot_part *pass, struct ap_value *ro
     put_alike(pass->model, row, "same_size", &to->size);
     AP_TRY(put_holder(pass, row, &same, "held_by", "held_as", reterr));
     sum_categories(pass, owned, to);
+    to->in_first_update = is_first_update(pass, oom, owned);
     return put_most(pass, row, owned, to, reterr);
 }
 

@@ -18,6 +18,7 @@ struct ap_oom_request {
     int64_t live_bytes;             /* of all that was in use; 0 = not known */
     int64_t category_bytes[AP_OWNER_CATEGORY_COUNT_];
     enum ap_owner_category most; /* of them */
+    bool in_first_update;        /* while the state of an optimizer was set up that no frame tells */
 };
 
 /** Adds shape, same_line, most_before_bytes, same_size, held_by, held_as, most_as, most_bytes and most_by: the request's

@@ -144,14 +144,15 @@ static void mistakes_in_the_machine_part_name_their_line(void)
     mistake(IN_BLOCK("due_to: a(b|c|d|e|f: g)"), "r.md:4: met \"a(b|c|d|e|f: g)\" where " DUE_TO);
     mistake(IN_BLOCK("due_to: a(b: c); a(b: c); a(b: c); a(b: c)"),
             "r.md:4: met \"a(b: c); a(b: c); a(b: c); a(b: c)\" where " DUE_TO);
+    mistake(IN_BLOCK("among_ranks: always"), "r.md:4: met \"always\" where never or a severity was expected");
     mistake(IN_BLOCK("why: not"),
             "r.md:4: met \"why\" where one of when, needs, severity, confidence, rests_on, rank_by, missing, "
-            "suppressed_by, suppresses, source, domain, phase, places, due_to, change, bottleneck or hardware and a colon "
-            "was expected");
+            "suppressed_by, suppresses, among_ranks, source, domain, phase, places, due_to, change, bottleneck or hardware "
+            "and a colon was expected");
     mistake(IN_BLOCK("when gpu.rows > 1"),
             "r.md:4: met \"when gpu.rows > 1\" where one of when, needs, severity, confidence, rests_on, rank_by, missing, "
-            "suppressed_by, suppresses, source, domain, phase, places, due_to, change, bottleneck or hardware and a colon "
-            "was expected");
+            "suppressed_by, suppresses, among_ranks, source, domain, phase, places, due_to, change, bottleneck or hardware "
+            "and a colon was expected");
 }
 
 #define ASIDE(list) BLOCK("a", "when: gpu.rows > 1\n" MIDDLE "\n" KIND) list

@@ -450,7 +450,7 @@ static void of_what_is_not_there_at_all_the_whole_is_asked_for(void)
 static void severity_follows_clauses_and_shares(void)
 {
     static const struct {
-        int64_t idle_ms;
+        double idle_ms;
         const char *line, *want;
     } rows[] = {
         { 100, "high", "high" },
@@ -463,6 +463,8 @@ static void severity_follows_clauses_and_shares(void)
         { 20, "critical", "medium" },
         { 19, "critical", "low" },
         { 1, "low", "low" },
+        { 0.999, "low", "info" }, /* true, but beside the point */
+        { 0.999, "critical", "info" },
         { 900, "info", "info" },
         { 1, "info", "info" },
         { 100, "low; high when gpu.rows > 5", "high" },
@@ -477,7 +479,7 @@ static void severity_follows_clauses_and_shares(void)
                        RULE("a", "gpu.rows > 1", "severity: %s\nconfidence: low\nsource: x\nrank_by: gpu.idle_us"),
                        rows[i].line);
         a_base_tree(&model);
-        put_time(&model, "gpu.idle_us", rows[i].idle_ms * MS);
+        put_time(&model, "gpu.idle_us", (int64_t)(rows[i].idle_ms * MS));
         judge(&model, document);
         says(finding(&model, 0), "severity", rows[i].want);
         ap_model_release(&model);

@@ -209,6 +209,14 @@ def check_shared(tap, program, folder):
     long = program.json(folder, "--rubric", rubric)["findings"][0]["observation"]
     rubric.unlink()
     tap.ok(len(long) < 3000 and long.endswith("\u00e9"), "what is long is cut between characters", (len(long), long[-20:]))
+    heading = f"### {found[0]['rule_id']}:"
+    before, _, behind = rules.partition(heading)
+    for most, expected in (("info", "info"), ("critical", found[0]["severity"]), ("never", None)):
+        rubric.write_text(before + heading + behind.replace("\nconfidence:", f"\namong_ranks: {most}\nconfidence:", 1))
+        told = [row["severity"] for row in program.json(folder, "--rubric", rubric)["findings"]
+                if row["rule_id"] == found[0]["rule_id"]]
+        tap.same(told, [expected] if expected else [], f"among_ranks: {most} bounds what a run is told of it")
+    rubric.unlink()
     rest = first_of(["pytorch-casts-anew", "pytorch-casts-anew-healthy"])
     tap.ok(found[0]["rule_id"] not in [row["rule_id"] for row in rest], "what one of them does not is not told")
 

@@ -162,6 +162,20 @@ def test_other_sizes(tap, program, folder):
                  ([rate], round(gb_s), rate < 312, []), f"{properties['numSms']} multiprocessors of {properties['name']}")
 
 
+def test_convolutions_of_unknown_size(tap, program, folder):
+    """Convolutions in 32 bits whose stride and padding nobody recorded, among products in 16 bits."""
+    plain = "implicit_convolve_sgemm<float, float, 1024, 5, 5, 3, 3, 3>"
+    tf32 = "sm80_xmma_fprop_implicit_gemm_tf32f32_tf32f32_f32_nhwckrsc_nhwc_tilesize128x128x16_stage4_tensor16x8x8__5x_cudnn"
+    for channels, kernel, expected in ((256, plain, ["wide-products"]), (16, plain, []), (256, tf32, [])):
+        recorder = kernel_cases.Recorder("A100")
+        for _ in range(kernel_cases.CALLS):
+            recorder.call(kernel_cases.call("aten::mm", "bf16[8192,8192] bf16[8192,8192]", (kernel_cases.AMPERE, 4400)))
+            dims = f"float[16,{channels},64,64] float[256,{channels},3,3]"
+            recorder.call(kernel_cases.call("aten::cudnn_convolution", dims, (kernel, 4400)))
+        said = told(program, folder, recorder.document())
+        tap.same(said is not None and [rule for rule, _ in said], expected, f"{channels} channels, {kernel[:20]}")
+
+
 def test_not_judged(tap, program, folder):
     """Work that shapes do not tell, or that the table of devices has no rate for: whatever its time, nothing is said."""
     for kernel, operator, arguments in (
@@ -190,6 +204,7 @@ def main():
         test_plans(tap, program, folder)
         test_unknown_device(tap, program, folder)
         test_device_of_table(tap, program, folder)
+        test_convolutions_of_unknown_size(tap, program, folder)
         test_not_judged(tap, program, folder)
         test_other_sizes(tap, program, folder)
         for name, case in kernel_cases.cases():

@@ -384,7 +384,7 @@ static enum ap_status fill_run(struct run *run, struct ap_error *reterr)
     /* Behind the analysis, which goes by names, and before all that makes sentences of them: those are ours. */
     AP_TRY(redact(report, &report->model.root, reterr));
     AP_TRY(judge_and_predict(run, reterr));
-    AP_TRY(ap_shared_findings_add(report, run->request, reterr));
+    AP_TRY(ap_shared_findings_add(report, run->request, run->rubric, reterr));
     AP_TRY(draw(run, reterr));
     if (!run->request->with_rows)
         forget_trace(report);

@@ -26,20 +26,22 @@ static bool is_remark(const struct ap_value *finding)
     return ap_text_is(ap_text_member(finding, "severity"), "info");
 }
 
-/* Who holds the cores of a host is no rank's own doing. */
-static bool is_own(const struct ap_value *finding)
+static const struct ap_rule *rule_of(const struct ap_rubric *rubric, const struct ap_value *finding)
 {
-    return !is_remark(finding) && !ap_text_is(ap_text_member(finding, "rule_id"), "threads-off-core") &&
-           ap_integer_member(finding, "saves_us", 0) > 0;
+    return ap_rubric_find(rubric, ap_text_member(finding, "rule_id"));
 }
 
-/* Ranks that wait for each other in turn look like a slow link to each of them: neither is sure where nobody lags. */
-static void add_severity(struct ap_model *model, struct ap_value *to, const struct ap_value *finding)
+/* Without its rule, none: another rubric was written in place of the one that was read. */
+static bool is_own(const struct ap_rubric *rubric, const struct ap_value *finding)
 {
-    struct ap_text severity = ap_text_member(finding, "severity");
-    bool is_wait = ap_text_is(ap_text_member(finding, "rule_id"), "cpu-communication");
-    bool is_above = ap_text_is(severity, "high") || ap_text_is(severity, "critical");
-    ap_add_text(model, to, "severity", is_wait && is_above ? ap_text_of("medium") : severity);
+    const struct ap_rule *rule = rule_of(rubric, finding);
+    return rule && !rule->not_among_ranks && !is_remark(finding) && ap_integer_member(finding, "saves_us", 0) > 0;
+}
+
+static void add_severity(struct ap_model *model, struct ap_value *to, const struct ap_rule *rule, struct ap_text severity)
+{
+    bool is_above = ap_severity_rank(severity) > (int)rule->among_ranks;
+    ap_add_text(model, to, "severity", is_above ? ap_text_of(ap_severity_names[rule->among_ranks]) : severity);
 }
 
 /* The traces of all ranks are there. */
@@ -53,11 +55,12 @@ static void add_missing(struct ap_model *model, struct ap_value *to, const struc
             ap_add_copy(model, list, what);
 }
 
-static const struct ap_value *same_of(const struct ap_value *findings, const struct ap_value *finding)
+static const struct ap_value *same_of(const struct ap_rubric *rubric, const struct ap_value *findings,
+                                      const struct ap_value *finding)
 {
     struct ap_text id = ap_text_member(finding, "rule_id");
     const struct ap_value *other = ap_value_first(findings);
-    while (other && !(ap_text_equal(ap_text_member(other, "rule_id"), id) && is_own(other)))
+    while (other && !(ap_text_equal(ap_text_member(other, "rule_id"), id) && is_own(rubric, other)))
         other = other->next;
     return other;
 }
@@ -111,14 +114,14 @@ static void add_observation(struct ap_model *model, struct ap_value *to, struct 
     ap_add_string(model, to, "observation", text);
 }
 
-static void add_shared(const struct pair *pair, struct ap_model *model, struct ap_value *to)
+static void add_shared(const struct pair *pair, const struct ap_rubric *rubric, struct ap_model *model, struct ap_value *to)
 {
     const struct ap_value *findings[2];
     size_t count = 0;
     for (int i = 0; i < 2; i++)
         findings[i] = ap_value_member(ap_report_root(pair->reports[i]), "findings");
     for (const struct ap_value *finding = ap_value_first(findings[0]); finding; finding = finding->next) {
-        const struct ap_value *other = is_own(finding) ? same_of(findings[1], finding) : NULL;
+        const struct ap_value *other = is_own(rubric, finding) ? same_of(rubric, findings[1], finding) : NULL;
         if (!other || count++ >= SHARED_MAX)
             continue;
         bool less = ap_integer_member(other, "saves_us", 0) < ap_integer_member(finding, "saves_us", 0);
@@ -128,7 +131,7 @@ static void add_shared(const struct pair *pair, struct ap_model *model, struct a
             if (ap_text_is(member->key, "observation"))
                 add_observation(model, copy, member->as.text, pair);
             else if (ap_text_is(member->key, "severity"))
-                add_severity(model, copy, less ? other : finding);
+                add_severity(model, copy, rule_of(rubric, finding), member->as.text);
             else if (ap_text_is(member->key, "missing"))
                 add_missing(model, copy, member);
             else
@@ -137,11 +140,12 @@ static void add_shared(const struct pair *pair, struct ap_model *model, struct a
 }
 
 /* Remarks stand behind what can be acted upon. */
-static void put_first(const struct pair *pair, struct ap_model *model, struct ap_value *findings)
+static void put_first(const struct pair *pair, const struct ap_rubric *rubric, struct ap_model *model,
+                      struct ap_value *findings)
 {
     struct ap_value *first = findings->as.children.first, *last = findings->as.children.last;
     findings->as.children.first = findings->as.children.last = NULL;
-    add_shared(pair, model, findings);
+    add_shared(pair, rubric, model, findings);
     if (!first)
         return;
     if (findings->as.children.last)
@@ -151,7 +155,8 @@ static void put_first(const struct pair *pair, struct ap_model *model, struct ap
     findings->as.children.last = last;
 }
 
-enum ap_status ap_shared_findings_add(struct ap_report *report, const struct ap_request *request, struct ap_error *reterr)
+enum ap_status ap_shared_findings_add(struct ap_report *report, const struct ap_request *request,
+                                      const struct ap_rubric *rubric, struct ap_error *reterr)
 {
     struct pair pair = { .files = { NULL } };
     struct ap_value *findings = report->is_run ? findings_of(report) : NULL;
@@ -170,7 +175,7 @@ enum ap_status ap_shared_findings_add(struct ap_report *report, const struct ap_
         held_bytes += status == AP_OK ? ap_report_held_bytes(pair.reports[i]) : 0;
     }
     if (status == AP_OK)
-        put_first(&pair, &report->model, findings);
+        put_first(&pair, rubric, &report->model, findings);
     for (int i = 0; i < 2; i++)
         ap_report_free(pair.reports[i]);
     return ap_model_status(&report->model, reterr);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * compare_same.c - the same operators on the same shapes, by the same kernels, called as often: where nearly all of them
- * take longer on the device, the device is another one to them (its clock, its power limit, who else uses it), and what
- * changed is not what the program computes. */
+ * compare_same.c - the same work, and as many times of it. The same operators on the same shapes, by the same kernels, called
+ * as often: where nearly all of them take longer on the device, the device is another one to them (its clock, its power limit,
+ * who else uses it), and what changed is not what the program computes. Operators whose tensors have more rows, all by one
+ * factor, and as many features: a step holds so many times as much, and one that takes longer may be the faster one. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -12,6 +14,9 @@
 
 #define AS_OFTEN_RATIO 0.02  /* counts per step that differ by less are the same */
 #define NEARLY_ALL_RATIO 0.6 /* of the time of kernels: those that memory bounds do not follow the clock */
+#define LEAST_OPERATORS 2
+#define LEAST_TIME_RATIO 0.1 /* of what devices or steps take on both sides */
+#define MOST_DIGITS 9        /* products of two such numbers fit */
 
 struct call {
     struct ap_text operator, dims, types, kernel;
@@ -115,4 +120,92 @@ void ap_add_same_sentence(const struct ap_comparing *comparing, char *text, size
         "; the same kernels on the same shapes, called as often, take %.2f times as long (%.0f %% of the kernels' "
         "time): look at the device first (clock, power limit, other processes), then at the program",
         times, 100 * share);
+}
+
+/* ---- more of it ---- */
+
+/* after / before of all sizes that differ; before is 0 where none does. */
+struct factor {
+    int64_t before, after;
+};
+
+static bool read_size(struct ap_text text, size_t *at, int64_t *ret_size)
+{
+    size_t from = *at;
+    for (*ret_size = 0; *at < text.bytes && ap_is_digit(text.data[*at]) && *at - from < MOST_DIGITS; ++*at)
+        *ret_size = 10 * *ret_size + (text.data[*at] - '0');
+    return *at > from;
+}
+
+static bool is_at(struct ap_text text, size_t at, char c)
+{
+    return at < text.bytes && text.data[at] == c;
+}
+
+/* False where a size differs by another factor than those before it, or as the features of a tensor of several dimensions
+ * do: its last size is that of a layer, which a larger batch leaves as it is. */
+static bool take_sizes(struct factor *factor, int64_t before, int64_t after, bool is_features)
+{
+    if (before == after)
+        return true;
+    if (is_features || !before || !after)
+        return false;
+    if (!factor->before)
+        *factor = (struct factor){ before, after };
+    return factor->before * after == factor->after * before;
+}
+
+/* The first tensor is the one that is worked on: keys and values of a cache grow while a step stays as it is. */
+static bool find_factor(struct ap_text before, struct ap_text after, struct factor *ret_factor)
+{
+    size_t i = 0, j = 0;
+    *ret_factor = (struct factor){ 0, 0 };
+    while (i < before.bytes && j < after.bytes) {
+        int64_t old, new;
+        bool is_first = i && before.data[i - 1] == '[';
+        if (read_size(before, &i, &old)) {
+            if (!read_size(after, &j, &new) ||
+                !take_sizes(ret_factor, old, new, !is_first && is_at(before, i, ']') && is_at(after, j, ']')))
+                return false;
+        } else if (before.data[i++] != after.data[j++] || (before.data[i - 1] == ']' && !ret_factor->before))
+            return false;
+    }
+    return i == before.bytes && j == after.bytes && ret_factor->before;
+}
+
+/* What several operators agree on, and none contradicts; 0 = nothing. */
+static double found_times(const struct ap_comparing *comparing, double all_ns)
+{
+    struct factor agreed = { 0, 0 }, factor;
+    double ns = 0;
+    size_t count = 0;
+    for (const struct ap_value *row = ap_value_first(ap_value_member(comparing->comparison, "shapes")); row;
+         row = row->next) {
+        if (!find_factor(ap_text_member(row, "before"), ap_text_member(row, "after"), &factor))
+            continue;
+        agreed = agreed.before ? agreed : factor;
+        if (agreed.before * factor.after != agreed.after * factor.before)
+            return 0;
+        ns += (double)ap_integer_member(row, "before_us", 0) + (double)ap_integer_member(row, "after_us", 0);
+        count++;
+    }
+    return count >= LEAST_OPERATORS && ns > LEAST_TIME_RATIO * all_ns ? (double)agreed.after / (double)agreed.before : 0;
+}
+
+void ap_add_sizes_sentence(const struct ap_comparing *comparing, char *text, size_t bytes)
+{
+    bool behind = comparing->behind;
+    double before_ns =
+               behind ? comparing->before_step_ns : (double)ap_integer_at(comparing->comparison, "steps.before_p50_us", 0),
+           after_ns =
+               behind ? comparing->after_step_ns : (double)ap_integer_at(comparing->comparison, "steps.after_p50_us", 0);
+    double times = before_ns > 0 && after_ns > 0 ? found_times(comparing, before_ns + after_ns) : 0;
+    if (times <= 0 || !comparing->alike)
+        return;
+    double change = after_ns / times / before_ns - 1;
+    size_t used = strlen(text);
+    (void)snprintf(text + used, bytes - used,
+                   "; by its shapes a step holds %.4g times as much (batch or length): for as much, it takes %.1f %% %s%s",
+                   times, 100 * fabs(change), change < 0 ? "less" : "more",
+                   fabs(change) < comparing->noise_ratio ? ", no more than noise" : "");
 }

@@ -133,6 +133,8 @@ void ap_add_shapes_sentence(const struct ap_comparing *comparing, char *text, si
 /** compare_same.c: "same_work", behind ap_compare_device; and what the verdict says of it, if anything. */
 AP_MUST_CHECK enum ap_status ap_compare_same(struct ap_comparing *comparing, struct ap_error *reterr);
 void ap_add_same_sentence(const struct ap_comparing *comparing, char *text, size_t bytes);
+/** How many times as much a step holds, and how long it takes for as much, behind the text. */
+void ap_add_sizes_sentence(const struct ap_comparing *comparing, char *text, size_t bytes);
 
 /** compare_largest.c: "largest" */
 void ap_compare_largest(struct ap_comparing *comparing);

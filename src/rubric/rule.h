@@ -176,7 +176,9 @@ struct ap_rule {
     struct ap_hardware hardware;
     const struct ap_rule *const *suppressed_by;
     size_t suppressed_by_count;
-    bool suppresses_all; /* the recording is of something else than the run: no advice is taken from it */
+    bool suppresses_all;          /* the recording is of something else than the run: no advice is taken from it */
+    bool not_among_ranks;         /* the report on a run leaves it out, though all ranks have it alike */
+    enum ap_severity among_ranks; /* the most that it weighs there */
 };
 
 /** Ids are looked up among those of one length. */

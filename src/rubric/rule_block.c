@@ -211,6 +211,18 @@ static enum ap_status parse_suppresses(struct block *block, struct ap_text value
                              SHOWN(value));
 }
 
+static enum ap_status parse_among_ranks(struct block *block, struct ap_text value)
+{
+    int severity = ap_severity_rank(value);
+    block->rule->not_among_ranks = ap_text_is(value, "never");
+    if (severity >= 0)
+        block->rule->among_ranks = (enum ap_severity)severity;
+    if (severity >= 0 || block->rule->not_among_ranks)
+        return AP_OK;
+    return ap_fail_in_rubric(block->reterr, block->place, "met \"%.*s\" where never or a severity was expected",
+                             SHOWN(value));
+}
+
 static enum ap_status parse_domain(struct block *block, struct ap_text value)
 {
     if (ap_domain_find(value, &block->rule->domain))
@@ -360,6 +372,7 @@ enum {
     KEY_missing,
     KEY_suppressed_by,
     KEY_suppresses,
+    KEY_among_ranks,
     KEY_source,
     KEY_domain,
     KEY_phase,
@@ -383,6 +396,7 @@ static const struct {
     [KEY_missing] = { { "missing", sizeof("missing") - 1 }, parse_missing },
     [KEY_suppressed_by] = { { "suppressed_by", sizeof("suppressed_by") - 1 }, parse_suppressed_by },
     [KEY_suppresses] = { { "suppresses", sizeof("suppresses") - 1 }, parse_suppresses },
+    [KEY_among_ranks] = { { "among_ranks", sizeof("among_ranks") - 1 }, parse_among_ranks },
     [KEY_source] = { { "source", sizeof("source") - 1 }, parse_source },
     [KEY_domain] = { { "domain", sizeof("domain") - 1 }, parse_domain },
     [KEY_phase] = { { "phase", sizeof("phase") - 1 }, parse_phase },
@@ -411,8 +425,8 @@ static enum ap_status parse_entry(struct block *block, struct ap_text entry, uns
     }
     return ap_fail_in_rubric(block->reterr, block->place,
                              "met \"%.*s\" where one of when, needs, severity, confidence, rests_on, rank_by, missing, "
-                             "suppressed_by, suppresses, source, domain, phase, places, due_to, change, bottleneck or "
-                             "hardware and a colon was expected",
+                             "suppressed_by, suppresses, among_ranks, source, domain, phase, places, due_to, change, "
+                             "bottleneck or hardware and a colon was expected",
                              SHOWN(name));
 }
 
@@ -461,6 +475,7 @@ enum ap_status ap_rule_block_parse(struct ap_rubric *rubric, struct ap_text text
     struct room room;
     struct block block = { .rubric = rubric, .rule = rule, .room = &room, .place = place, .reterr = reterr };
     unsigned seen = 0;
+    rule->among_ranks = AP_SEVERITY_critical;
     rule->severity_clauses = room.severity_clauses;
     rule->confidence_clauses = room.confidence_clauses;
     rule->places = room.places;

@@ -177,6 +177,8 @@ static void write_subject(FILE *to, const struct ap_rule *rule)
     fprintf(to, ".hardware = { \"%s\", AP_PLATFORM_%s, %.17g },\n      ", rule->hardware.name,
             platform_ids[rule->hardware.platform], rule->hardware.capability);
     write_flag(to, ".suppresses_all", rule->suppresses_all);
+    write_flag(to, ".not_among_ranks", rule->not_among_ranks);
+    fprintf(to, ".among_ranks = AP_SEVERITY_%s, ", ap_severity_names[rule->among_ranks]);
 }
 
 static void write_rule(FILE *to, const struct ap_rubric *rubric, const struct ap_rule *rule)

@@ -285,7 +285,21 @@ static void collectives_of_other_sizes_tell_what_to_expect(void)
               KERNEL("ncclDevKernel_Generic(x)", 9, 200, 500, TOLD("allreduce", 2000000, 2000000, 8, "BFloat16")));
     is_int(count(&analyzed, "communication.slow_count"), 1, "bandwidth does not fall with size");
     is_int(us(&analyzed, "communication.slow_excess_us"), 300, "beyond twice the time for twice the bytes");
+    is_int(us(&analyzed, "communication.transfer_exposed_us"), 0, "nothing goes from one rank to another");
     is_int(count(&analyzed, "communication.ddp_forward_count"), 0, "no forward pass in sight");
+    end(&analyzed);
+}
+
+/* Who receives is there first and waits. */
+static void transfers_are_not_called_slow(void)
+{
+    struct analyzed analyzed;
+    begin(&analyzed,
+          KERNEL("ncclDevKernel_SendRecv(x)", 9, 0, 100, TOLD("recv", 1000000, 1000000, 2, "BFloat16"))
+              KERNEL("ncclDevKernel_SendRecv(x)", 9, 200, 900, TOLD("recv", 1000000, 1000000, 2, "BFloat16"))
+                  KERNEL("ncclDevKernel_SendRecv(x)", 9, 1200, 50, TOLD("send", 1000000, 1000000, 2, "BFloat16")));
+    ok(is_null(at(&analyzed, "communication.slow_count")), "nothing tells how fast they could be");
+    is_int(us(&analyzed, "communication.transfer_exposed_us"), 100 + 900 + 50, "all of it is waited for");
     end(&analyzed);
 }
 
@@ -784,6 +798,7 @@ int main(void)
     kernels_tell_their_size_themselves();
     of_unknown_sizes_none_is_small_or_slow();
     collectives_of_other_sizes_tell_what_to_expect();
+    transfers_are_not_called_slow();
     passes_that_are_reduced_are_counted();
     what_a_kernel_does_not_tell_its_call_does();
     unknown_collectives_stay_unknown();

@@ -562,6 +562,68 @@ static void the_same_work_that_takes_longer_is_the_devices(void)
     }
 }
 
+/* Whatever runs beside a product slows it: that the calls of one kernel took longer says nothing of the device where they
+ * are the lesser part of what devices did. */
+static void a_part_that_takes_longer_is_not_the_devices(void)
+{
+    struct ap_model before, after;
+    build_report(&before, 10 * MS, 8 * MS, 1);
+    build_report(&after, 12 * MS, 10 * MS, 2);
+    put_call(&before, "gemm", 24, 12 * 4 * MS);
+    put_call(&after, "gemm", 24, 12 * 6 * MS);
+    const struct ap_value *comparison = compare(&after, &before);
+    ok(!sentence_has(comparison, "the same kernels on the same shapes"), "half of the time of kernels is not nearly all");
+    ok(ap_value_at(comparison, "same_work")->type == AP_VALUE_NULL, "nor told as a figure");
+    ap_model_release(&before);
+    ap_model_release(&after);
+}
+
+/* Two operators of @dims. */
+static void put_layers(struct ap_model *model, const char *dims, const char *other)
+{
+    struct ap_value *list = put_list(model, "operators.by_shape");
+    for (int i = 0; i < 2; i++) {
+        struct ap_value *row = ap_add_object(model, list, NULL);
+        ap_add_string(model, row, "name", i ? "aten::gelu" : "aten::native_layer_norm");
+        ap_add_string(model, row, "dims", i ? other : dims);
+        ap_add_time(model, row, "device_self_us", 12 * 2 * MS);
+    }
+    put_time(model, "operators.device_us", 60 * MS);
+}
+
+static void a_step_of_a_larger_batch_is_told_for_as_much(void)
+{
+    static const struct {
+        const char *before, *after, *other; /* of the second operator now; before, it was as the first one */
+        int64_t step_ns;
+        const char *told;
+    } cases[] = {
+        { "[[8, 64], [64]]", "[[16, 64], [64]]", "[[16, 64], [64]]", 12 * MS, "for as much, it takes 4" },
+        { "[[8, 64], [64]]", "[[10, 64], [64]]", "[[10, 64], [64]]", 125 * MS / 10, ", no more than noise" },
+        { "[[4, 3, 64, 64]]", "[[6, 3, 64, 64]]", "[[6, 3, 64, 64]]", 20 * MS, "for as much, it takes 3" },
+        { "[[16, 64], [64]]", "[[8, 64], [64]]", "[[8, 64], [64]]", 9 * MS, " % more" },
+        { "[[8, 64], [64]]", "[[16, 64], [64]]", "[[24, 64], [64]]", 12 * MS, NULL },   /* they contradict each other */
+        { "[[8, 64], [64]]", "[[8, 128], [128]]", "[[8, 128], [128]]", 12 * MS, NULL }, /* wider layers: another model */
+        { "[[8, 64], [64]]", "[[16, 64], []]", "[[16, 64], []]", 12 * MS, NULL },       /* another form */
+        { "[[8, 64], [64]]", "[[16, 64], [64], [64]]", "[[16, 64], [64], [64]]", 12 * MS, NULL },
+        { "[[8, 4, 1, 64], [8, 4, 60, 64]]", "[[8, 4, 1, 64], [8, 4, 90, 64]]", "[[8, 4, 1, 64], [8, 4, 90, 64]]", 12 * MS,
+          NULL },
+        { "[[8, 64], [64]]", "[[12345678901, 64], [64]]", "[[12345678901, 64], [64]]", 12 * MS, NULL },
+    };
+    for (size_t i = 0; i < AP_COUNT_OF(cases); i++) {
+        struct ap_model before, after;
+        build_report(&before, 10 * MS, 5 * MS, 1);
+        build_report(&after, cases[i].step_ns, 6 * MS, 1);
+        put_layers(&before, cases[i].before, cases[i].before);
+        put_layers(&after, cases[i].after, cases[i].other);
+        const struct ap_value *comparison = compare(&after, &before);
+        is_int(sentence_has(comparison, "times as much (batch or length)"), cases[i].told != NULL, cases[i].after);
+        ok(!cases[i].told || sentence_has(comparison, cases[i].told), "time for as much");
+        ap_model_release(&before);
+        ap_model_release(&after);
+    }
+}
+
 /* Operators of the device are as they were: a kernel of another name took the place of one. */
 static void another_name_is_no_new_work(void)
 {
@@ -1212,6 +1274,8 @@ int main(void)
     shapes_are_told_from_where_they_differ();
     many_small_changes_of_shape_are_one();
     the_same_work_that_takes_longer_is_the_devices();
+    a_part_that_takes_longer_is_not_the_devices();
+    a_step_of_a_larger_batch_is_told_for_as_much();
     another_name_is_no_new_work();
     work_of_devices_is_not_as_noisy_as_the_host();
     recordings_of_no_run_are_not_compared();

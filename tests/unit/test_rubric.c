@@ -144,14 +144,15 @@ static void mistakes_in_the_machine_part_name_their_line(void)
     mistake(IN_BLOCK("due_to: a(b|c|d|e|f: g)"), "r.md:4: met \"a(b|c|d|e|f: g)\" where " DUE_TO);
     mistake(IN_BLOCK("due_to: a(b: c); a(b: c); a(b: c); a(b: c)"),
             "r.md:4: met \"a(b: c); a(b: c); a(b: c); a(b: c)\" where " DUE_TO);
+    mistake(IN_BLOCK("among_ranks: always"), "r.md:4: met \"always\" where never or a severity was expected");
     mistake(IN_BLOCK("why: not"),
             "r.md:4: met \"why\" where one of when, needs, severity, confidence, rests_on, rank_by, missing, "
-            "suppressed_by, suppresses, source, domain, phase, places, due_to, change, bottleneck or hardware and a colon "
-            "was expected");
+            "suppressed_by, suppresses, among_ranks, source, domain, phase, places, due_to, change, bottleneck or hardware "
+            "and a colon was expected");
     mistake(IN_BLOCK("when gpu.rows > 1"),
             "r.md:4: met \"when gpu.rows > 1\" where one of when, needs, severity, confidence, rests_on, rank_by, missing, "
-            "suppressed_by, suppresses, source, domain, phase, places, due_to, change, bottleneck or hardware and a colon "
-            "was expected");
+            "suppressed_by, suppresses, among_ranks, source, domain, phase, places, due_to, change, bottleneck or hardware "
+            "and a colon was expected");
 }
 
 #define ASIDE(list) BLOCK("a", "when: gpu.rows > 1\n" MIDDLE "\n" KIND) list
@@ -449,7 +450,7 @@ static void of_what_is_not_there_at_all_the_whole_is_asked_for(void)
 static void severity_follows_clauses_and_shares(void)
 {
     static const struct {
-        int64_t idle_ms;
+        double idle_ms;
         const char *line, *want;
     } rows[] = {
         { 100, "high", "high" },
@@ -462,6 +463,8 @@ static void severity_follows_clauses_and_shares(void)
         { 20, "critical", "medium" },
         { 19, "critical", "low" },
         { 1, "low", "low" },
+        { 0.999, "low", "info" }, /* true, but beside the point */
+        { 0.999, "critical", "info" },
         { 900, "info", "info" },
         { 1, "info", "info" },
         { 100, "low; high when gpu.rows > 5", "high" },
@@ -476,7 +479,7 @@ static void severity_follows_clauses_and_shares(void)
                        RULE("a", "gpu.rows > 1", "severity: %s\nconfidence: low\nsource: x\nrank_by: gpu.idle_us"),
                        rows[i].line);
         a_base_tree(&model);
-        put_time(&model, "gpu.idle_us", rows[i].idle_ms * MS);
+        put_time(&model, "gpu.idle_us", (int64_t)(rows[i].idle_ms * MS));
         judge(&model, document);
         says(finding(&model, 0), "severity", rows[i].want);
         ap_model_release(&model);

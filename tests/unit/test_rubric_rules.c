@@ -590,7 +590,8 @@ static bool is_same_rule(const struct ap_rule *a, const struct ap_rule *b)
                 ap_text_equal(a->source, b->source) && ap_text_equal(a->change, b->change) && a->needs == b->needs &&
                 a->missing == b->missing && a->severity == b->severity && a->confidence == b->confidence &&
                 a->domain == b->domain && a->phases == b->phases && ap_text_equal(a->due_to, b->due_to) &&
-                a->suppresses_all == b->suppresses_all && a->hardware.platform == b->hardware.platform &&
+                a->suppresses_all == b->suppresses_all && a->not_among_ranks == b->not_among_ranks &&
+                a->among_ranks == b->among_ranks && a->hardware.platform == b->hardware.platform &&
                 is_same_expr(&a->when, &b->when) && has_same_lists(a, b);
     for (int i = 0; i < AP_TEXT_COUNT_; i++)
         same = same && ap_text_equal(a->texts[i], b->texts[i]);

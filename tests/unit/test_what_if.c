@@ -252,6 +252,26 @@ static void the_profilers_own_work_is_no_gain(void)
     finish(&tried);
 }
 
+/* The host goes on behind the last kernel, for no work of the device. */
+static void devices_that_always_work_gain_though_the_host_ends_last(void)
+{
+    for (int busy = 0; busy < 2; busy++) {
+        struct tried tried = { .predictor = { .facts = NULL } };
+        begin(&tried.run);
+        (void)row(&tried.run, "1", "aten::mm", OPERATOR, 0, 20);
+        call(&tried.run, "1", "cudaLaunchKernel", 5, 10, 1);
+        (void)row(&tried.run, "1", "aten::zero_", OPERATOR, 20, 1000);
+        call(&tried.run, "1", "cudaLaunchKernel", busy ? 30 : 985, 10, 2);
+        (void)row(&tried.run, "1", "aten::zero_", OPERATOR, 1020, 500);
+        work_on(&tried.run, "7", "gemm", KERNEL, 20, busy ? 1000 : 100, 1);
+        work_on(&tried.run, "7", "add", KERNEL, 1020, 10, 2);
+        predict(&tried);
+        is_int(gain_us(&tried, "kernel = gemm speedup 1.25"), busy ? 200 : 0,
+               busy ? "what devices gain that work all of the time" : "nothing where they wait for the host");
+        finish(&tried);
+    }
+}
+
 /* Steps of 100 us that launch a kernel of 60 and wait for it, within one frame around all of them. */
 static void a_long_run_is_told_by_some_steps(void)
 {
@@ -520,6 +540,7 @@ int main(void)
     collectives_run_one_behind_the_other();
     batches_are_made_ahead();
     the_profilers_own_work_is_no_gain();
+    devices_that_always_work_gain_though_the_host_ends_last();
     a_long_run_is_told_by_some_steps();
     more_removals_are_never_slower();
     what_is_off_the_path_gains_nothing();

@@ -18,6 +18,7 @@
 #define FEW_TOKENS 16
 #define NARROW 64 /* a side of a product that is less than most tiles */
 #define FEW_CHANNELS 16
+#define MANY_CHANNELS 32   /* of a convolution: each byte is multiplied so often that arithmetic limits it */
 #define CHANNELS_AT_ONCE 8 /* of 16 bits: what tensor cores read at least */
 #define FEW_PLACES 512
 #define TINY 32    /* both sides of each product of a batch */
@@ -384,9 +385,11 @@ double ap_roofline_saved_by_16_bits_ns(const struct ap_compute_group *group, con
                                        const struct ap_device_peak *device)
 {
     double rate = device->peak.tflop_s[roofline->type], rate_16 = device->peak.tflop_s[AP_PEAK_16_bit];
-    if (group->cost.element != AP_ELEMENT_fp32 || !ap_work_kind_multiplies(group->cost.kind) || roofline->bound_ns <= 0 ||
-        roofline->is_memory_bound || rate <= 0 || rate_16 <= rate)
+    if (group->cost.element != AP_ELEMENT_fp32 || !ap_work_kind_multiplies(group->cost.kind) ||
+        (roofline->bound_ns <= 0 && !roofline->is_unsized) || roofline->is_memory_bound || rate <= 0 || rate_16 <= rate)
         return 0;
+    if (roofline->is_unsized)
+        return (double)group->total_ns * (1 - rate / rate_16);
     double memory_ns = group->cost.bytes / device->peak.gb_s / 2;
     double bound_ns = fmax(roofline->bound_ns * rate / rate_16, memory_ns);
     return (double)group->total_ns * (1 - fmin(bound_ns / roofline->bound_ns, 1));
@@ -407,6 +410,8 @@ void ap_roofline_of(const struct ap_compute *compute, const struct ap_compute_gr
     if (device && !compute->is_host) {
         find_bounds(&judged, &device->peak, &roofline);
         roofline.above = why_above(&judged, facts->trace, &roofline);
+        roofline.is_unsized = roofline.bound_ns <= 0 && judged.cost.kind == AP_WORK_convolution &&
+                              judged.cost.channels_per_group >= MANY_CHANNELS;
     }
     find_cause(compute, &judged, facts->trace, device, &roofline);
     *ret_roofline = roofline;

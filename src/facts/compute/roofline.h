@@ -38,6 +38,7 @@ struct ap_roofline {
     enum ap_compute_cause cause : 8;
     enum ap_compute_cause shape_cause : 8; /* what would be the cause if they were slow */
     bool is_memory_bound;                  /* where bound_ns is known */
+    bool is_unsized; /* a convolution that arithmetic limits, of which nobody knows how large an image it makes */
 };
 
 /** What the median call achieves, and its operations for a byte; negative = not known. */

@@ -339,7 +339,7 @@ static enum ap_status add_groups(const struct report *report, uint64_t top_n, st
 /* ---- output: what rules ask ---- */
 
 struct sums {
-    int64_t device_ns, host_ns, exchange_ns, exposed_exchange_ns, broadcast_ns;
+    int64_t device_ns, host_ns, exchange_ns, exposed_exchange_ns, exposed_transfer_ns, broadcast_ns;
     int64_t allreduces, small_allreduces, broadcasts, barriers, bytes, wide_bytes;
     size_t sized_allreduces;
     int64_t slow_count, slow_excess_ns; /* slow: at least twice as long as the fastest of its kind */
@@ -373,6 +373,11 @@ static void sum_row(struct report *report, struct sums *sums, const struct ap_co
             break;
         sums->exchange_ns = ap_add_sat(sums->exchange_ns, dur, &report->overflowed);
         sums->exposed_exchange_ns = ap_add_sat(sums->exposed_exchange_ns, row->exposed_ns, &report->overflowed);
+        break;
+    case AP_COLLECTIVE_send:
+    case AP_COLLECTIVE_recv:
+        if (!row->on_host)
+            sums->exposed_transfer_ns = ap_add_sat(sums->exposed_transfer_ns, row->exposed_ns, &report->overflowed);
         break;
     case AP_COLLECTIVE_broadcast:
         sums->broadcasts++;
@@ -414,10 +419,17 @@ static void find_fair(struct report *report, size_t first, size_t end, struct ap
     }
 }
 
+/* One that receives is there before the other side has anything to send: how long it takes says nothing of its speed. */
+static bool is_transfer(const struct report *report, const struct kind *kind)
+{
+    unsigned operation = report->collectives.rows[report->order[kind->first]].operation;
+    return operation == AP_COLLECTIVE_send || operation == AP_COLLECTIVE_recv;
+}
+
 /* What of a kind took at least twice as long as it had to. */
 static void sum_slow_kind(struct report *report, struct sums *sums, struct kind *kind)
 {
-    if (kind->fair_ns <= 0 || kind->max_ns <= 0)
+    if (kind->fair_ns <= 0 || kind->max_ns <= 0 || is_transfer(report, kind))
         return;
     double ratio = kind->fair_ns < kind->max_ns ? (double)kind->fair_ns / (double)kind->max_ns : 1;
     sums->worst_over_best = sums->worst_over_best < 0 || ratio < sums->worst_over_best ? ratio : sums->worst_over_best;
@@ -527,6 +539,7 @@ static void add_figures(const struct ap_part_context *context, struct report *re
     ap_add_number_per(model, to, "barriers_per_step", (double)barriers, (double)context->facts->steps.count);
     ap_add_time(model, to, "alltoall_dur_us", sums->exchange_ns);
     ap_add_time(model, to, "alltoall_exposed_us", sums->exposed_exchange_ns);
+    ap_add_time(model, to, "transfer_exposed_us", sums->exposed_transfer_ns);
     ap_add_quotient(model, to, "alltoall_share_ratio", (double)sums->exchange_ns, (double)sums->device_ns);
     ap_add_quotient(model, to, "dtype_fp32_bytes_ratio", (double)sums->wide_bytes, (double)sums->bytes);
     bool comparable = sums->worst_over_best >= 0 || !report->collectives.count;

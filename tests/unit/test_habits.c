@@ -511,6 +511,30 @@ static void inference_that_makes_nodes_is_told(void)
     end(&run);
 }
 
+static void encoders_that_cannot_be_fused_are_told(void)
+{
+    static const char *const packed[] = { "aten::unflatten", "aten::unsqueeze", "aten::transpose", "aten::squeeze",
+                                          "aten::contiguous" };
+    struct run run;
+    for (int in_order = 0; in_order < 2; in_order++) {
+        begin(&run);
+        op(&run, "aten::linear", 0, 50, 1);
+        for (int i = 0; i < 5; i++)
+            op(&run, packed[in_order ? i : 4 - i], 50 + i * 20, 20, (uint32_t)(4 + i));
+        op(&run, "aten::scaled_dot_product_attention", 200, 40, 9);
+        op(&run, "aten::add", 240, 30, 10);
+        op(&run, "aten::linear", 270, 50, 11);
+        op(&run, "aten::relu", 320, 30, 14);
+        op(&run, "aten::linear", 350, 50, 15);
+        op(&run, "aten::mean", 400, 10, 18);
+        analyze(&run);
+        is_int(habit(&run, "inference_graph", "count"), 11, "all but the last one made nodes");
+        is_int(habit(&run, "inference_graph", "saves_us"), in_order ? 5 * 20 + 30 + 5 * 2 : 11 * 2,
+               in_order ? "a layer of an encoder: what brings into order, and the activation" : "2 us a node");
+        end(&run);
+    }
+}
+
 static void constants_are_counted_where_they_repeat(void)
 {
     struct run run;
@@ -549,6 +573,24 @@ static void the_order_of_products_is_judged_by_shapes(void)
     is_int(habit(&run, "product_order", "total_us"), 1000, "both products");
     is_int(habit(&run, "product_order", "saves_us"), 980, "all but 2 of 101 parts of the arithmetic");
     end(&run);
+}
+
+/* The large product of two goes into something else as well, @behind. */
+static void products_that_are_used_again_are_no_order(void)
+{
+    static const char types[] = "[\"float\",\"float\"]";
+    static const char *const behind[] = { "[[400,500],[500]]", "[[500,400],[400,4]]" };
+    struct run run;
+    for (int i = 0; i < 2; i++) {
+        begin(&run);
+        op_with(&run, "aten::mm", 0, 900, 0, "[[400,300],[300,500]]", types);
+        op_with(&run, "aten::mm", 910, 100, 0, "[[400,500],[500,4]]", types);
+        op_with(&run, "aten::mv", 1020, 10, 0, behind[i], types);
+        op_with(&run, "aten::mm", 2000, 900, 0, "[[400,300],[300,500]]", types);
+        analyze(&run);
+        is_int(habit(&run, "product_order", "count"), i, i ? "another tensor" : "it has to be made");
+        end(&run);
+    }
 }
 
 /* An adapter beside a layer: x W, then x A with the same x, all of x, W and x W of one size. */
@@ -1577,9 +1619,13 @@ static void a_draw_from_all_that_is_sorted_is_told(void)
     op_with(&run, "aten::sort", 3000, 400, 0, "[[2,9000],[]]", one); /* nothing tells that a part is enough */
     op_with(&run, "aten::softmax", 3400, 30, 0, "[[2,9000],[]]", one);
     op_with(&run, "aten::multinomial", 3440, 60, 0, "[[2,9000],[]]", one);
+    op_with(&run, "aten::sort", 4000, 400, 0, "[[3,9000],[]]", one); /* what is drawn from is cut behind the sum */
+    op_with(&run, "aten::cumsum", 4400, 30, 0, "[[3,9000],[]]", one);
+    op_with(&run, "aten::slice", 4430, 1, 0, "[[3,9000],[]]", one);
+    op_with(&run, "aten::multinomial", 4440, 60, 0, "[[3,64],[]]", one);
     analyze(&run);
-    is_int(habit(&run, "whole_sort", "count"), 2, "summed up or cut, and one drawn");
-    is_int(habit(&run, "whole_sort", "total_us"), 500 + 491, "the sort and what works on all of it behind");
+    is_int(habit(&run, "whole_sort", "count"), 3, "summed up or cut, and one drawn");
+    is_int(habit(&run, "whole_sort", "total_us"), 500 + 491 + 431, "the sort and what works on all of it behind");
     end(&run);
 }
 
@@ -1650,8 +1696,10 @@ int main(void)
     the_backward_of_a_last_pass_may_still_come();
     what_follows_the_optimizer_is_no_evaluation_without_marks();
     inference_that_makes_nodes_is_told();
+    encoders_that_cannot_be_fused_are_told();
     constants_are_counted_where_they_repeat();
     the_order_of_products_is_judged_by_shapes();
+    products_that_are_used_again_are_no_order();
     layers_of_one_input_are_no_order();
     shapes_tell_of_doubles_and_of_growth();
     tables_and_one_hot_rows_are_told_by_shapes();

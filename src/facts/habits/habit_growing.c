@@ -10,14 +10,12 @@
 #define BLOCK_CALLS 8   /* of which the second quickest stands for them */
 #define BLOCK_ANSWERS 4 /* likewise of passes of a model, each of which is a median */
 #define BLOCKS_MAX 32
-#define LEAST_BLOCKS 5          /* that rise */
-#define LEAST_RISING 0.85       /* of all pairs of blocks, the later one the slower one */
-#define RESET 0.5               /* of the block before: a list, or a text, begins anew */
-#define LIST_GROWTH 3.0         /* from the quickest block to the slowest one */
-#define PREFIX_GROWTH 1.2       /* likewise: half a prompt is added */
-#define BEHIND 6                /* operators behind, which work on what was put together */
-#define LEAST_QUEUE (64 * 1024) /* elements */
-#define MOST_MOVED 0.1          /* of them, in one call */
+#define LEAST_BLOCKS 5    /* that rise */
+#define LEAST_RISING 0.85 /* of all pairs of blocks, the later one the slower one */
+#define RESET 0.5         /* of the block before: a list, or a text, begins anew */
+#define LIST_GROWTH 3.0   /* from the quickest block to the slowest one */
+#define PREFIX_GROWTH 1.2 /* likewise: half a prompt is added */
+#define BEHIND 6          /* operators behind, which work on what was put together */
 #define GROUPS_MAX 16
 #define LAYERS_MAX 64 /* of a pass, from which the median is taken */
 
@@ -174,25 +172,6 @@ static void add_gathering(struct ap_habit_rows *rows, struct gathering *group, s
     (void)ap_habit_add(rows->habits, AP_HABIT_growing_cat, rows->items[at].row, total_ns, total_ns);
 }
 
-/* A queue is moved on: something small is put behind something large, and as much is cut off in front. */
-static void add_queue(struct ap_habit_rows *rows, size_t at)
-{
-    struct ap_tensor_list list, cut;
-    if (!ap_habit_is_of_step(rows, at, at + 1) || !AP_HAS(ap_item_words(rows, &rows->items[at + 1]), PIECE) ||
-        !ap_habit_read_tensors(rows, at, &list) || list.count != 2 || !ap_habit_read_tensors(rows, at + 1, &cut))
-        return;
-    const struct ap_tensor_dims *large = &list.tensors[0], *small = &list.tensors[1], *whole = &cut.tensors[0];
-    double of_large = ap_tensor_elements(large, 0, large->count), of_small = ap_tensor_elements(small, 0, small->count);
-    if (list.tensors[1].input || of_large < LEAST_QUEUE || of_small > MOST_MOVED * of_large ||
-        whole->count != large->count || ap_tensor_elements(whole, 0, whole->count) != of_large + of_small)
-        return;
-    int64_t total_ns = dur_of(rows, at) + ap_habit_given_back_ns(rows, at + 1, dur_of(rows, at)); /* what it replaces */
-    struct ap_habit *habit = ap_habit_add(rows->habits, AP_HABIT_growing_cat, rows->items[at].row, total_ns,
-                                          ap_share_of(total_ns, of_large / (of_large + of_small)));
-    if (habit)
-        habit->signature = ap_row_op(rows->trace, rows->items[at].row)->signature.id;
-}
-
 static void find_gatherings(struct ap_habit_rows *rows)
 {
     struct gathering groups[GROUPS_MAX], *group;
@@ -204,9 +183,7 @@ static void find_gatherings(struct ap_habit_rows *rows)
         for (size_t j = 0; j <= BEHIND; j++)
             groups[i].of[j].grows = grows(&groups[i].of[j], LIST_GROWTH);
     for (size_t at = 0; at < rows->item_count; at++)
-        if (is_sized_cat(rows, at))
-            add_queue(rows, at);
-        else if (is_gathering(rows, at) && (group = gathering_of(rows, groups, &count, at)) && group->of[0].grows)
+        if (is_gathering(rows, at) && (group = gathering_of(rows, groups, &count, at)) && group->of[0].grows)
             add_gathering(rows, group, at);
 }
 
@@ -306,6 +283,7 @@ void ap_habit_find_growing(struct ap_habit_rows *rows, size_t track)
     if (track != rows->facts->main_track)
         return;
     find_gatherings(rows);
+    ap_habit_find_queues(rows);
     if (!rows->facts->phases.has_backward)
         find_prefix(rows);
 }

@@ -213,6 +213,10 @@ AP_MUST_CHECK enum ap_status ap_habit_find_convolutions(struct ap_habit_rows *ro
 AP_MUST_CHECK enum ap_status ap_habit_find_waste(struct ap_habit_rows *rows, struct ap_error *reterr);
 /** Weights that are packed anew for each call, in a run that does not train. */
 void ap_habit_find_packed(struct ap_habit_rows *rows);
+/** Models that are built for each request, in a run that does not train. */
+void ap_habit_find_built(struct ap_habit_rows *rows);
+/** Passes of one model in turn, whose results are put together; in a run that does not train. */
+void ap_habit_find_turns(struct ap_habit_rows *rows);
 /** Objects of Python that ranks hand each other, pickled. */
 void ap_habit_find_objects(struct ap_habit_rows *rows);
 /** Work on all scores for a choice that needs less: probabilities for the largest, sums of weights for draws. */
@@ -230,6 +234,8 @@ AP_MUST_CHECK enum ap_status ap_habit_find_experts(struct ap_habit_rows *rows, s
 void ap_habit_find_history(struct ap_habit_rows *rows);
 /** What takes longer from call to call, where no sizes tell how much there is. */
 void ap_habit_find_growing(struct ap_habit_rows *rows, size_t track);
+/** Queues that are copied whole to move them on by a little. */
+void ap_habit_find_queues(struct ap_habit_rows *rows);
 /** From the end of the item before; INT64_MAX for the first one of a thread. */
 int64_t ap_habit_gap_before(const struct ap_habit_rows *rows, size_t at);
 /** What of this goes with the item: the way of Python to the call, and what it released on it. 0 where it is long. */

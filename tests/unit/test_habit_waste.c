@@ -618,7 +618,7 @@ static void weights_that_are_made_anew_are_told(void)
     }
     analyze(&run);
     is_int(habit(&run, "weight_made", "count"), 3, "in training a product of low rank alone");
-    is_int(habit(&run, "weight_made", "total_us"), 3 * 30, "with what adds it");
+    is_int(habit(&run, "weight_made", "total_us"), 3 * 30 + 3 * 10, "with what adds it, and the gradient of all of it");
     end(&run);
 }
 

@@ -35,13 +35,16 @@ enum ap_status ap_habit_add_stretch(struct ap_habit_rows *rows, enum ap_habit_id
                                     struct ap_error *reterr)
 {
     struct ap_habit_loop *loop;
+    size_t graded = first; /* what makes constants has no number */
+    while (graded < last && !ap_item_sequence(rows, &rows->items[graded]))
+        graded++;
     AP_TRY(ap_habit_new_loop(rows, &loop, reterr));
     *loop = (struct ap_habit_loop){ .id = id,
                                     .row = rows->items[first].row,
                                     .end_ns = ap_item_end_ns(rows, &rows->items[last]),
                                     .total_ns = ap_item_end_ns(rows, &rows->items[last]) -
                                                 ap_item_start_ns(rows, &rows->items[first]),
-                                    .first = ap_item_sequence(rows, &rows->items[first]),
+                                    .first = ap_item_sequence(rows, &rows->items[graded]),
                                     .last = ap_habit_last_sequence(rows, last),
                                     .keeps = keeps };
     ap_habit_take_names(rows->items + first, last + 1 - first, loop->names);

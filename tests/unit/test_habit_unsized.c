@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: MIT
+ * What habits are told by where no sizes were recorded: typed traces, with the time that each takes and could save. */
+#include "typed_habits.h"
+
+/* Of the backward pass, of any kind. */
+static void node_of(struct run *run, const char *kind, int64_t start_us, int64_t dur_us, uint32_t sequence)
+{
+    char name[100];
+    struct ap_op_detail detail = { .sequence = sequence, .forward_thread = 1 };
+    (void)snprintf(name, sizeof(name), "autograd::engine::evaluate_function: %s", kind);
+    row(run, "1", name, OPERATOR, start_us, dur_us);
+    if (sequence && ap_trace_add_op_detail(run->trace, detail, NULL) != AP_OK)
+        abort();
+}
+
+/* W + B @ A before a layer, with the node of the product; @other: what has its second gradient. */
+static void adapter(struct run *run, const char *behind_product, const char *other)
+{
+    begin(run);
+    op(run, "aten::matmul", 100, 50, 10);
+    op(run, behind_product, 150, 40, 11);
+    op(run, "aten::linear", 200, 30, 12);
+    op(run, "aten::relu", 240, 10, 14);
+    node_of(run, "AddmmBackward0", 330, 70, 13);
+    node_of(run, "AddBackward0", 400, 5, 11);
+    node_of(run, "MmBackward0", 405, 60, 10);
+    node_of(run, "TBackward0", 465, 2, 9);
+    node_of(run, "torch::autograd::AccumulateGrad", 470, 5, 0);
+    node_of(run, other, 475, 5, 0);
+    row(run, "1", "Optimizer.step#SGD.step", ANNOTATION, 500, 10);
+    analyze(run);
+}
+
+static void a_weight_that_two_parameters_make_is_told(void)
+{
+    struct run run;
+    adapter(&run, "aten::add", "torch::autograd::AccumulateGrad");
+    is_int(habit(&run, "weight_made", "count"), 1, "once");
+    is_int(habit(&run, "weight_made", "total_us"), 90 + 65 + 70,
+           "the product and the sum, with their nodes and the layer's");
+    is_int(habit(&run, "weight_made", "saves_us"), 147 + 35, "of the layer's node the gradient of the weight");
+    end(&run);
+    adapter(&run, "aten::add", "ReluBackward0");
+    is_int(habit(&run, "weight_made", "count"), 0, "one factor is an activation: a layer and a residual");
+    end(&run);
+    adapter(&run, "aten::relu", "torch::autograd::AccumulateGrad");
+    is_int(habit(&run, "weight_made", "count"), 0, "no sum of weights");
+    end(&run);
+}
+
+/* @puts into zeros, from which @sequence on; then @then and a sum. */
+static void picked(struct run *run, const char *zeros, uint32_t sequence, const char *then)
+{
+    begin(run);
+    op(run, "aten::log_softmax", 0, 50, 20);
+    op(run, zeros, 60, 40, 0);
+    op(run, "aten::unsqueeze", 101, 2, 0);
+    op(run, "aten::scatter_", 105, 20, 21);
+    op(run, then, 130, 40, sequence);
+    op(run, "aten::sum", 175, 20, sequence + 1);
+    op(run, "aten::mean", 200, 5, sequence + 2);
+    node_of(run, "MulBackward0", 300, 30, sequence);
+    analyze(run);
+}
+
+static void one_score_of_each_row_by_ones_is_told(void)
+{
+    struct run run;
+    picked(&run, "aten::zeros_like", 21, "aten::mul");
+    is_int(habit(&run, "one_hot_product", "total_us"), 135 + 30, "from the zeros to the sum, and the node of the product");
+    end(&run);
+    picked(&run, "aten::zeros_like", 22, "aten::mul");
+    is_int(habit(&run, "one_hot_product", "count"), 0, "what is put there has a gradient: weights of experts");
+    end(&run);
+    picked(&run, "aten::clone", 21, "aten::mul");
+    is_int(habit(&run, "one_hot_product", "count"), 0, "no zeros");
+    end(&run);
+    picked(&run, "aten::zeros", 21, "aten::add");
+    is_int(habit(&run, "one_hot_product", "count"), 0, "sums of rows");
+    end(&run);
+    picked(&run, "aten::one_hot", 21, "aten::mul");
+    is_int(habit(&run, "one_hot_product", "count"), 0, "other operators between");
+    end(&run);
+    begin(&run);
+    op(&run, "aten::one_hot", 0, 40, 0);
+    op(&run, "aten::to", 45, 20, 0);
+    op(&run, "aten::permute", 66, 2, 0);
+    op(&run, "aten::mul", 70, 20, 21);
+    op(&run, "aten::sum", 95, 5, 22);
+    analyze(&run);
+    is_int(habit(&run, "one_hot_product", "total_us"), 100, "with what brings the ones into order");
+    end(&run);
+}
+
+/* The gradient of a table, of which filling takes @zeros_us of @dense_us; then @behind, and an update of two parameters by
+ * @updates each. */
+static void table(struct run *run, int64_t zeros_us, int64_t dense_us, const char *behind, const char *updates,
+                  const char *dims)
+{
+    begin(run);
+    op(run, "aten::embedding", 0, 50, 20);
+    node_of(run, "EmbeddingBackward0", 1000, dense_us + 50, 20);
+    op(run, "EmbeddingBackward0", 1001, dense_us + 10, 0);
+    op_with(run, "aten::embedding_dense_backward", 1002, dense_us, 0, dims, dims ? "[\"float\"]" : NULL);
+    op(run, "aten::zeros", 1003, zeros_us, 0);
+    op(run, behind, 1020 + dense_us, 20, 0);
+    row(run, "1", "Optimizer.step#SGD.step", ANNOTATION, 3000, 1000);
+    op(run, updates, 3010, 350, 0);
+    op(run, "aten::mul_", 3020, 330, 0); /* within it */
+    op(run, updates, 3400, 310, 0);      /* of another matrix as large */
+    analyze(run);
+}
+
+static void tables_with_gradients_of_all_rows_are_told(void)
+{
+    static const char add[] = "aten::add_", detach[] = "aten::detach";
+    struct run run;
+    table(&run, 300, 500, detach, add, NULL);
+    is_int(habit(&run, "embedding_gradient", "total_us"), 300 + 350, "zeros, and the update of one parameter");
+    end(&run);
+    table(&run, 300, 500, detach, "aten::_fused_adamw_", NULL);
+    is_int(habit(&run, "embedding_gradient", "total_us"), 300, "of an update of all at once it is not known");
+    end(&run);
+    table(&run, 300, 950, detach, add, NULL);
+    is_int(habit(&run, "embedding_gradient", "count"), 0, "most of it adds rows: many were looked up");
+    end(&run);
+    table(&run, 90, 110, detach, add, NULL);
+    is_int(habit(&run, "embedding_gradient", "count"), 0, "a small one");
+    end(&run);
+    table(&run, 300, 500, add, add, NULL);
+    is_int(habit(&run, "embedding_gradient", "count"), 0, "a gradient of another use comes in: that of a layer is dense");
+    end(&run);
+    table(&run, 300, 500, detach, add, "[[512,32]]");
+    is_int(habit(&run, "embedding_gradient", "count"), 0, "sizes tell more, where they are known");
+    end(&run);
+}
+
+/* Time steps of a layer that is handed a piece by @takes each time, with another layer behind it. */
+static void time_steps(struct run *run, const char *takes, const char *layer)
+{
+    begin(run);
+    op(run, takes, 0, 4, 0);
+    op(run, "aten::zeros", 5, 4, 0);
+    for (int i = 0; i < 20; i++) {
+        op(run, layer, 1000 + i * 1000, 800, (uint32_t)(100 + 20 * i));
+        op(run, "aten::linear", 1800 + i * 1000, 50, (uint32_t)(110 + 20 * i));
+        op(run, takes, 1900 + i * 1000, 4, (uint32_t)(120 + 20 * i));
+    }
+    op(run, "aten::add", 22000, 4, 600);
+    analyze(run);
+}
+
+static void layers_that_are_handed_time_steps_are_a_loop(void)
+{
+    struct run run;
+    time_steps(&run, "aten::slice", "aten::lstm");
+    is_int(habit(&run, "operator_loop", "count"), 1, "though each takes long, and a layer follows");
+    is_int(habit(&run, "operator_loop", "total_us"), 19904, "from the first to the last");
+    is_int(habit(&run, "operator_loop", "saves_us"), 19904 - 20 * (800 - 30) / 2, "what cells compute stays, of it half");
+    end(&run);
+    time_steps(&run, "aten::cat", "aten::lstm");
+    is_int(habit(&run, "operator_loop", "count"), 0, "each step is made of the one before");
+    end(&run);
+    time_steps(&run, "aten::slice", "aten::layer_norm");
+    is_int(habit(&run, "operator_loop", "count"), 0, "any other layer may be one of many");
+    end(&run);
+}
+
+int main(void)
+{
+    a_weight_that_two_parameters_make_is_told();
+    one_score_of_each_row_by_ones_is_told();
+    tables_with_gradients_of_all_rows_are_told();
+    layers_that_are_handed_time_steps_are_a_loop();
+    return done();
+}

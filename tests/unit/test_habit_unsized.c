@@ -166,11 +166,41 @@ static void layers_that_are_handed_time_steps_are_a_loop(void)
     end(&run);
 }
 
+/* Four times forward and backward a step: into parameters, or as gradients that are asked for. */
+static int64_t passes(const char *last_node, const char *within)
+{
+    struct run run;
+    begin(&run);
+    for (int i = 0; i < 8; i++) {
+        int64_t start_us = i * 100;
+        op(&run, "aten::linear", start_us, 10, (uint32_t)(10 * i + 1));
+        node_of(&run, "AddmmBackward0", start_us + 20, 10, (uint32_t)(10 * i + 1));
+        node_of(&run, last_node, start_us + 30, 5, 0);
+        if (within)
+            op(&run, within, start_us + 31, 3, 0);
+        if (i % 4 == 3)
+            row(&run, "1", "Optimizer.step#SGD.step", ANNOTATION, start_us + 40, 10);
+    }
+    analyze(&run);
+    int64_t count = habit(&run, "micro_batch", "count");
+    end(&run);
+    return count;
+}
+
+static void gradients_that_are_asked_for_are_no_micro_batches(void)
+{
+    static const char accumulates[] = "torch::autograd::AccumulateGrad";
+    is_int(passes(accumulates, accumulates), 8, "all add to the same gradients");
+    is_int(passes(accumulates, NULL), 0, "an inner loop takes the gradients of parameters");
+    is_int(passes("TBackward0", "aten::t"), 0, "a solver, a penalty");
+}
+
 int main(void)
 {
     a_weight_that_two_parameters_make_is_told();
     one_score_of_each_row_by_ones_is_told();
     tables_with_gradients_of_all_rows_are_told();
     layers_that_are_handed_time_steps_are_a_loop();
+    gradients_that_are_asked_for_are_no_micro_batches();
     return done();
 }

@@ -18,6 +18,7 @@ _Static_assert(AP_WORD_COUNT <= 63, "habit_words.def: no bit is left for one mor
 #define MOST_NODES_OPEN 32
 #define MOST_STEPS ((1u << 30) - 1)
 #define MOST_NODES_OF_ONE 64   /* more would be of calls that were not recorded */
+#define MOST_PARAMETERS 2      /* of a node, that are told apart */
 #define LEAST_ZEROS 2          /* Adam has two for each tensor */
 #define FUSED_NEEDS (7.0 / 19) /* tensors that Adam reads and writes when fused, and one operator after the other */
 #define ORDER_GAIN 4.0         /* so many times less arithmetic in another order */
@@ -397,6 +398,26 @@ enum ap_status ap_habit_read_loading(struct ap_habit_rows *rows, size_t track, s
         else if (start_ns < loading_ns && start_ns >= reading.covered_ns && ap_habit_is_operator(rows, row)) {
             (void)ap_habit_words_of(rows, row);
             AP_TRY(add_item(rows, &reading, row, reterr));
+        }
+    }
+    return AP_OK;
+}
+
+enum ap_status ap_habit_find_parameters(struct ap_habit_rows *rows, struct ap_error *reterr)
+{
+    uint32_t number, taken = 0;
+    ap_link_key node = 0;
+    for (size_t at = 0; at < rows->item_count; at++) {
+        const struct ap_op_detail *op = ap_row_op(rows->trace, rows->items[at].row);
+        struct ap_text name = ap_trace_text(rows->trace, rows->items[at].name);
+        if (!AP_HAS(ap_item_words(rows, &rows->items[at]), NODE)) {
+            node = 0;
+        } else if (ap_text_ends_with(name, "AccumulateGrad")) {
+            if (node && taken < MOST_PARAMETERS)
+                AP_TRY(ap_pair_map_add(&rows->of_parameters, node, ++taken, &number, reterr));
+        } else if (!ap_text_ends_with(name, ": TBackward0")) {
+            node = op ? op->sequence : 0;
+            taken = 0;
         }
     }
     return AP_OK;

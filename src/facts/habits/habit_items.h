@@ -70,7 +70,7 @@ struct ap_habit_rows {
     struct ap_pair_map node_sequences;
     struct ap_pair_map nodes_run;       /* numbers and threads of the nodes so far */
     struct ap_pair_map weights_made;    /* signatures of layers, and the first operators that made their weights */
-    struct ap_pair_map weight_products; /* numbers of nodes whose gradients are of two parameters */
+    struct ap_pair_map of_parameters; /* numbers of nodes that hand gradients to parameters, and to how many at least */
     struct ap_pair_map made_again;      /* numbers of operators that ran in nodes, and may have made nodes there */
     bool goes_again;                    /* some of these nodes ran */
     int64_t last_node_ns;
@@ -150,6 +150,9 @@ AP_MUST_CHECK enum ap_status ap_habit_rows_init(struct ap_habit_rows *rows, stru
 
 /** The items of a thread. Adds what is found within them on the way: recomputation, orders of products, optimizer steps. */
 AP_MUST_CHECK enum ap_status ap_habit_read_items(struct ap_habit_rows *rows, size_t track, struct ap_error *reterr);
+
+/** The nodes among them that hand their gradients to parameters, right behind: no other use of these is left. */
+AP_MUST_CHECK enum ap_status ap_habit_find_parameters(struct ap_habit_rows *rows, struct ap_error *reterr);
 
 /** Instead of them the operators that a DataLoader calls in the loop's own process: what its data set does. */
 AP_MUST_CHECK enum ap_status ap_habit_read_loading(struct ap_habit_rows *rows, size_t track, struct ap_error *reterr);

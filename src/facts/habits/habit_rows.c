@@ -25,6 +25,7 @@ static enum ap_status look_at_track(struct ap_habit_rows *rows, size_t track, st
 {
     bool trains = rows->node_sequences.count != 0;
     AP_TRY(ap_habit_read_items(rows, track, reterr));
+    AP_TRY(ap_habit_find_parameters(rows, reterr));
     AP_TRY(ap_habit_find_loops(rows, reterr));
     AP_TRY(ap_habit_find_forms(rows, reterr));
     AP_TRY(ap_habit_find_sizes(rows, reterr));
@@ -83,7 +84,7 @@ enum ap_status ap_habits_of_rows(struct ap_habits *habits, const struct ap_facts
                                   .node_sequences = { .gate = gate },
                                   .nodes_run = { .gate = gate },
                                   .weights_made = { .gate = gate },
-                                  .weight_products = { .gate = gate },
+                                  .of_parameters = { .gate = gate },
                                   .made_again = { .gate = gate } };
     enum ap_status status = look_at_rows(&rows, reterr);
     ap_name_patterns_release(&rows.patterns);
@@ -91,7 +92,7 @@ enum ap_status ap_habits_of_rows(struct ap_habits *habits, const struct ap_facts
     ap_pair_map_release(&rows.node_sequences);
     ap_pair_map_release(&rows.nodes_run);
     ap_pair_map_release(&rows.weights_made);
-    ap_pair_map_release(&rows.weight_products);
+    ap_pair_map_release(&rows.of_parameters);
     ap_pair_map_release(&rows.made_again);
     ap_pair_map_release(&rows.updated);
     AP_FREE(gate, rows.dropped, facts->trace->events.count);

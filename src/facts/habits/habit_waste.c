@@ -141,27 +141,6 @@ static bool is_unpacking(struct ap_habit_rows *rows, size_t at, const struct ap_
     return packed >= 1 && packed <= MOST_PACKED && floor(packed) >= packed;
 }
 
-/* Where sizes are not told: the nodes of products whose two factors are parameters, which take both gradients at once. */
-static enum ap_status find_products_of_weights(struct ap_habit_rows *rows, struct ap_error *reterr)
-{
-    uint32_t number;
-    for (size_t at = 0, taken = 0, product = 0; at < rows->item_count; at++) {
-        struct ap_text name = ap_trace_text(rows->trace, rows->items[at].name);
-        const struct ap_op_detail *op = ap_row_op(rows->trace, rows->items[at].row);
-        if (ap_text_ends_with(name, ": MmBackward0")) {
-            product = at;
-            taken = 0;
-        } else if (ap_text_ends_with(name, "AccumulateGrad")) {
-            op = ap_row_op(rows->trace, rows->items[product].row);
-            if (++taken == 2 && op && op->sequence && AP_HAS(ap_item_words(rows, &rows->items[product]), NODE))
-                AP_TRY(ap_pair_map_add(&rows->weight_products, op->sequence, 0, &number, reterr));
-        } else if (!ap_text_ends_with(name, ": TBackward0")) {
-            taken = 2; /* what comes is of other nodes */
-        }
-    }
-    return AP_OK;
-}
-
 /* Of a layer whose weight is W + B @ A the backward pass makes the gradient of all of it, which A and B alone do not need:
  * half of its work, beside the gradient of its input. */
 static enum ap_status add_whole_gradient(struct ap_habit_rows *rows, size_t layer, struct ap_error *reterr)
@@ -186,7 +165,7 @@ static enum ap_status add_weight_made(struct ap_habit_rows *rows, size_t first, 
     return ap_habit_add_stretch(rows, AP_HABIT_weight_made, first, layer - 1, low_rank ? LOW_RANK_KEEPS : 0, reterr);
 }
 
-/* W + B @ A: a layer right behind takes the sum. */
+/* W + B @ A where sizes are not told: both factors are parameters, and a layer right behind takes the sum. */
 static enum ap_status look_at_weight_of_no_size(struct ap_habit_rows *rows, size_t at, struct ap_error *reterr)
 {
     static const char *const adds = "aten::add", *const scales = "aten::mul";
@@ -196,7 +175,7 @@ static enum ap_status look_at_weight_of_no_size(struct ap_habit_rows *rows, size
     if (product && ap_text_is(ap_trace_text(rows->trace, rows->items[product].name), scales))
         product--;
     return ap_habit_is_of_step(rows, at, product) &&
-                   ap_pair_map_find(&rows->weight_products, ap_habit_last_sequence(rows, product), 0) != AP_PAIR_NONE
+                   ap_pair_map_find(&rows->of_parameters, ap_habit_last_sequence(rows, product), 2) != AP_PAIR_NONE
                ? add_weight_made(rows, product, at, true, reterr)
                : AP_OK;
 }
@@ -473,7 +452,6 @@ static enum ap_status look_at_penalty(struct ap_habit_rows *rows, size_t at, siz
 enum ap_status ap_habit_find_waste(struct ap_habit_rows *rows, struct ap_error *reterr)
 {
     size_t looks = LOOKS_EACH * rows->item_count + MOST_OF_STEP;
-    AP_TRY(find_products_of_weights(rows, reterr));
     ap_habit_begin_search(rows);
     for (size_t at = 0, behind = 0, padded = 0; at < rows->item_count; at++) {
         uint64_t words = ap_item_words(rows, &rows->items[at]);

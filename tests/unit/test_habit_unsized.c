@@ -195,6 +195,35 @@ static void gradients_that_are_asked_for_are_no_micro_batches(void)
     is_int(passes("TBackward0", "aten::t"), 0, "a solver, a penalty");
 }
 
+/* Anchors of @sizes, each by six operators, the fourth of which is @of_size; then work on data. */
+static void anchors(struct run *run, int sizes, const char *of_size)
+{
+    const char *const names[] = { "aten::arange", "aten::mul", "aten::meshgrid", of_size, "aten::sub", "aten::stack" };
+    begin(run);
+    for (int i = 0; i < sizes; i++)
+        for (int j = 0; j < 6; j++)
+            op(run, names[j], i * 60 + j * 10, 8, j % 3 ? 5 : 0);
+    op(run, "aten::max", 1000, 50, 5);
+    op(run, "aten::linear", 1100, 50, 5);
+    op(run, "aten::relu", 1200, 50, 6);
+    analyze(run);
+}
+
+static void constants_that_follow_each_other_are_told_apart(void)
+{
+    struct run run;
+    anchors(&run, 9, "aten::full_like");
+    is_int(habit(&run, "constants", "count"), 9, "each round makes one");
+    is_int(habit(&run, "constants", "total_us"), 9 * 58, "with all that it is made by");
+    end(&run);
+    anchors(&run, 3, "aten::full_like");
+    is_int(habit(&run, "constants", "count"), 0, "three may be one");
+    end(&run);
+    anchors(&run, 9, "aten::matmul");
+    is_int(habit(&run, "constants", "total_us"), 9 * 28, "not what data is multiplied with");
+    end(&run);
+}
+
 int main(void)
 {
     a_weight_that_two_parameters_make_is_told();
@@ -202,5 +231,6 @@ int main(void)
     tables_with_gradients_of_all_rows_are_told();
     layers_that_are_handed_time_steps_are_a_loop();
     gradients_that_are_asked_for_are_no_micro_batches();
+    constants_that_follow_each_other_are_told_apart();
     return done();
 }

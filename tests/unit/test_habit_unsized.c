@@ -224,6 +224,41 @@ static void constants_that_follow_each_other_are_told_apart(void)
     end(&run);
 }
 
+/* So many layers, with @reads behind each: a statistic of its result, without gradient. */
+static void read_layers(struct run *run, int layers, const char *computes, const char *reads)
+{
+    begin(run);
+    for (int i = 0; i < layers; i++) {
+        int64_t at_us = i * 100;
+        op(run, "aten::linear", at_us, 20, (uint32_t)(10 + 2 * i));
+        op(run, computes, at_us + 30, 10, (uint32_t)(12 + 2 * i));
+        op(run, reads, at_us + 42, 3, (uint32_t)(12 + 2 * i));
+    }
+    op(run, "aten::relu", 9000, 10, (uint32_t)(10 + 2 * layers));
+    op(run, "aten::add", 9020, 10, (uint32_t)(11 + 2 * layers));
+    for (int i = layers; i-- > 0;)
+        node(run, 9100 + (layers - i) * 20, 15, (uint32_t)(10 + 2 * i));
+    analyze(run);
+}
+
+static void values_that_are_read_behind_layers_are_told(void)
+{
+    struct run run;
+    read_layers(&run, 20, "aten::mean", "aten::item");
+    is_int(habit(&run, "scalar_loop", "count"), 20, "a statistic of each");
+    is_int(habit(&run, "scalar_loop", "total_us"), 20 * 15, "and not the nodes of the layers behind");
+    end(&run);
+    read_layers(&run, 12, "aten::mean", "aten::item");
+    is_int(habit(&run, "scalar_loop", "count"), 0, "few layers: numbers that a model needs");
+    end(&run);
+    read_layers(&run, 20, "aten::mean", "aten::detach");
+    is_int(habit(&run, "scalar_loop", "count"), 0, "nothing is read");
+    end(&run);
+    read_layers(&run, 20, "aten::argmax", "aten::item");
+    is_int(habit(&run, "scalar_loop", "count"), 0, "a choice that the program goes on with");
+    end(&run);
+}
+
 int main(void)
 {
     a_weight_that_two_parameters_make_is_told();
@@ -232,5 +267,6 @@ int main(void)
     layers_that_are_handed_time_steps_are_a_loop();
     gradients_that_are_asked_for_are_no_micro_batches();
     constants_that_follow_each_other_are_told_apart();
+    values_that_are_read_behind_layers_are_told();
     return done();
 }

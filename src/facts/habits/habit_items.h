@@ -185,6 +185,8 @@ AP_MUST_CHECK enum ap_status ap_habit_find_gradients(struct ap_habit_rows *rows,
 void ap_habit_find_tables(struct ap_habit_rows *rows, size_t track);
 /** What is done with single gradients before the optimizer's step, and with single weights behind it. */
 void ap_habit_find_work_between(struct ap_habit_rows *rows);
+/** Values that are read behind each of many layers of a forward pass, as hooks do and logs. */
+AP_MUST_CHECK enum ap_status ap_habit_find_reads(struct ap_habit_rows *rows, struct ap_error *reterr);
 /** Gradients of a second model like the trained one, which nothing clears. */
 void ap_habit_find_reference(struct ap_habit_rows *rows, size_t track);
 /** Nodes of backward passes that are recorded for another one, and those which that one goes through. */

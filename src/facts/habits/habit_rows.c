@@ -40,6 +40,7 @@ static enum ap_status look_at_track(struct ap_habit_rows *rows, size_t track, st
     if (trains)
         AP_TRY(look_at_backward(rows, track, reterr));
     if (trains && rows->has_sequences) {
+        AP_TRY(ap_habit_find_reads(rows, reterr));
         ap_habit_find_passes(rows);
         ap_habit_find_prepared(rows);
     }

@@ -259,6 +259,48 @@ static void values_that_are_read_behind_layers_are_told(void)
     end(&run);
 }
 
+/* Two tensors are put together by @pairs and summed up by @sums; in the backward pass so many gradients are summed up. */
+static void pairs_of(struct run *run, const char *pairs, const char *sums, int spread)
+{
+    begin(run);
+    op(run, pairs, 0, 100, 20);
+    op(run, "aten::pow", 105, 60, 21);
+    op(run, sums, 170, 30, 22);
+    op(run, "aten::linear", 210, 30, 23);
+    node_of(run, "SumBackward1", 300, 10, 22);
+    node_of(run, "PowBackward0", 310, 50, 21);
+    node_of(run, "SubBackward0", 360, 90, 20);
+    for (int i = 0; i < spread; i++) {
+        op(run, "aten::sum", 370 + 30 * i, 25, 0);
+        op(run, "aten::sum", 372 + 30 * i, 20, 0); /* within it */
+    }
+    analyze(run);
+}
+
+static void pairs_are_told_by_gradients_that_are_summed_up(void)
+{
+    struct run run;
+    pairs_of(&run, "aten::sub", "aten::sum", 2);
+    is_int(habit(&run, "all_pairs", "total_us"), 200 + 150, "from the pairs to the sum, with their nodes");
+    end(&run);
+    pairs_of(&run, "aten::sub", "aten::sum", 1);
+    is_int(habit(&run, "all_pairs", "count"), 0, "one of them is as large as the result");
+    end(&run);
+    pairs_of(&run, "aten::sub", "aten::sqrt", 2);
+    is_int(habit(&run, "all_pairs", "count"), 0, "what is made of the pairs is wanted");
+    end(&run);
+    begin(&run);
+    op(&run, "aten::cosine_similarity", 0, 100, 20);
+    op(&run, "aten::div", 110, 10, 30);
+    for (uint32_t number = 20; number < 22; number++) {
+        node_of(&run, "ExpandBackward0", 200 + 50 * (number - 20), 40, number);
+        op(&run, "aten::sum", 205 + 50 * (number - 20), 30, 0);
+    }
+    analyze(&run);
+    is_int(habit(&run, "all_pairs", "total_us"), 100 + 40 + 40 + 10, "likewise within one operator");
+    end(&run);
+}
+
 int main(void)
 {
     a_weight_that_two_parameters_make_is_told();
@@ -268,5 +310,6 @@ int main(void)
     gradients_that_are_asked_for_are_no_micro_batches();
     constants_that_follow_each_other_are_told_apart();
     values_that_are_read_behind_layers_are_told();
+    pairs_are_told_by_gradients_that_are_summed_up();
     return done();
 }

@@ -68,11 +68,12 @@ struct ap_habit_rows {
     struct ap_pair_map looked_at; /* likewise, of what is called between a backward pass and the next forward pass */
     uint8_t *dropped;             /* by row: a gradient that is cleared before an optimizer works on it; NULL = none */
     struct ap_pair_map node_sequences;
-    struct ap_pair_map nodes_run;       /* numbers and threads of the nodes so far */
-    struct ap_pair_map weights_made;    /* signatures of layers, and the first operators that made their weights */
+    struct ap_pair_map nodes_run;    /* numbers and threads of the nodes so far */
+    struct ap_pair_map weights_made; /* signatures of layers, and the first operators that made their weights */
+    struct ap_pair_map summed; /* numbers of nodes that sum up gradients of what was spread out, and of how many tensors */
     struct ap_pair_map of_parameters; /* numbers of nodes that hand gradients to parameters, and to how many at least */
-    struct ap_pair_map made_again;      /* numbers of operators that ran in nodes, and may have made nodes there */
-    bool goes_again;                    /* some of these nodes ran */
+    struct ap_pair_map made_again;    /* numbers of operators that ran in nodes, and may have made nodes there */
+    bool goes_again;                  /* some of these nodes ran */
     int64_t last_node_ns;
     int64_t loop_start_ns, loop_end_ns; /* what is before or behind the steps is no part of the loop */
     bool has_sequences, has_optimizer, has_collective;

@@ -86,6 +86,7 @@ enum ap_status ap_habits_of_rows(struct ap_habits *habits, const struct ap_facts
                                   .nodes_run = { .gate = gate },
                                   .weights_made = { .gate = gate },
                                   .of_parameters = { .gate = gate },
+                                  .summed = { .gate = gate },
                                   .made_again = { .gate = gate } };
     enum ap_status status = look_at_rows(&rows, reterr);
     ap_name_patterns_release(&rows.patterns);
@@ -94,6 +95,7 @@ enum ap_status ap_habits_of_rows(struct ap_habits *habits, const struct ap_facts
     ap_pair_map_release(&rows.nodes_run);
     ap_pair_map_release(&rows.weights_made);
     ap_pair_map_release(&rows.of_parameters);
+    ap_pair_map_release(&rows.summed);
     ap_pair_map_release(&rows.made_again);
     ap_pair_map_release(&rows.updated);
     AP_FREE(gate, rows.dropped, facts->trace->events.count);

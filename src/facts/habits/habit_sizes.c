@@ -113,13 +113,42 @@ static size_t last_of_pairs(struct ap_habit_rows *rows, size_t at, const struct 
     return last;
 }
 
+/* Where sizes are not told: the backward pass sums up the gradients of both tensors, each of which was spread out. */
+static bool was_spread(const struct ap_habit_rows *rows, size_t at)
+{
+    ap_link_key first = ap_item_sequence(rows, &rows->items[at]), last = ap_habit_last_sequence(rows, at);
+    int spread = 0;
+    if (!AP_HAS(ap_item_words(rows, &rows->items[at]), PAIRED_SUM))
+        return first && ap_pair_map_find(&rows->summed, first, 2) != AP_PAIR_NONE;
+    for (ap_link_key node = first; node && node <= last && node < first + 2; node++) /* those that spread out come first */
+        spread += ap_pair_map_find(&rows->summed, node, 1) != AP_PAIR_NONE;
+    return spread == 2;
+}
+
+static enum ap_status look_at_pairs_of_no_size(struct ap_habit_rows *rows, size_t at, struct ap_error *reterr)
+{
+    bool sums_itself = AP_HAS(ap_item_words(rows, &rows->items[at]), PAIRED_SUM);
+    if (!was_spread(rows, at))
+        return AP_OK;
+    for (size_t end = at; end < at + PAIR_ITEMS && ap_habit_is_of_step(rows, at, end); end++) {
+        uint64_t words = ap_item_words(rows, &rows->items[end]);
+        if (sums_itself || (end > at && AP_HAS(words, REDUCTION)))
+            return ap_habit_add_stretch(rows, AP_HABIT_all_pairs, at, end, 0, reterr);
+        if ((words & (AP_BIT(HEAVY) | AP_BIT(MODEL))) || (end > at && rows->items[end].name == rows->items[at].name))
+            break;
+    }
+    return AP_OK;
+}
+
 /* From the operator that makes the pairs to the one that sums them up. Between them other factors may be made. */
 static enum ap_status look_at_pairs(struct ap_habit_rows *rows, size_t at, struct ap_error *reterr)
 {
     struct ap_tensor_list list;
     struct ap_tensor_dims pairs;
     bool sums_itself = AP_HAS(ap_item_words(rows, &rows->items[at]), PAIRED_SUM);
-    if (!ap_habit_read_tensors(rows, at, &list) || !read_pairs(&list, &pairs))
+    if (!ap_habit_read_tensors(rows, at, &list))
+        return look_at_pairs_of_no_size(rows, at, reterr);
+    if (!read_pairs(&list, &pairs))
         return AP_OK;
     for (size_t end = at; end < at + PAIR_ITEMS && ap_habit_is_of_step(rows, at, end); end++) {
         uint64_t words = ap_item_words(rows, &rows->items[end]);

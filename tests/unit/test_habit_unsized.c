@@ -301,6 +301,46 @@ static void pairs_are_told_by_gradients_that_are_summed_up(void)
     end(&run);
 }
 
+/* Two tensors, or one, are spread out by @spreads and put side by side for a layer. */
+static void layer_of_pairs(struct run *run, int tensors, const char *spreads, const char *layer)
+{
+    begin(run);
+    for (uint32_t i = 0; i < 2; i++) {
+        op(run, "aten::unsqueeze", 20 * i, 5, 20 + 2 * i);
+        op(run, spreads, 10 + 20 * i, 5, 21 + 2 * i);
+    }
+    op(run, "aten::cat", 50, 40, 24);
+    op(run, layer, 100, 100, 25);
+    op(run, "aten::relu", 210, 10, 27);
+    node_of(run, "AddmmBackward0", 300, 200, 26);
+    node_of(run, "CatBackward0", 510, 20, 24);
+    for (uint32_t i = 2; i-- > 0;) {
+        node_of(run, "ExpandBackward0", 600 - 50 * i, 30, 21 + 2 * i);
+        if ((int)i < tensors)
+            op(run, "aten::sum", 605 - 50 * i, 20, 0);
+    }
+    analyze(run);
+}
+
+static void layers_of_all_pairs_are_told(void)
+{
+    struct run run;
+    layer_of_pairs(&run, 2, "aten::expand", "aten::linear");
+    is_int(habit(&run, "all_pairs", "count"), 1, "each row beside each other one");
+    is_int(habit(&run, "all_pairs", "total_us"), 190 + 330,
+           "from the first that is spread out to the layer, with their nodes");
+    end(&run);
+    layer_of_pairs(&run, 1, "aten::expand", "aten::linear");
+    is_int(habit(&run, "all_pairs", "count"), 0, "one of them has as many rows itself");
+    end(&run);
+    layer_of_pairs(&run, 2, "aten::relu", "aten::linear");
+    is_int(habit(&run, "all_pairs", "count"), 0, "two results side by side");
+    end(&run);
+    layer_of_pairs(&run, 2, "aten::expand", "aten::layer_norm");
+    is_int(habit(&run, "all_pairs", "count"), 0, "a norm needs both");
+    end(&run);
+}
+
 int main(void)
 {
     a_weight_that_two_parameters_make_is_told();
@@ -311,5 +351,6 @@ int main(void)
     constants_that_follow_each_other_are_told_apart();
     values_that_are_read_behind_layers_are_told();
     pairs_are_told_by_gradients_that_are_summed_up();
+    layers_of_all_pairs_are_told();
     return done();
 }

@@ -404,8 +404,9 @@ static void draws_by_the_same_weights_are_told(void)
     end(&run);
 }
 
-/* Three layers of the sizes @widths, before each of which edges are prepared by @made_by and three others. */
-static void layers_of_a_graph(struct run *run, const char *made_by, const char *edges, const char *const widths[3])
+/* Three layers of the sizes @widths, before each of which edges are prepared by @made_by and three others. @own: each has
+ * parameters of its own. */
+static void layers_of_a_graph(struct run *run, const char *made_by, const char *edges, const char *const widths[3], bool own)
 {
     begin(run);
     for (uint32_t layer = 0; layer < 3; layer++) {
@@ -420,8 +421,12 @@ static void layers_of_a_graph(struct run *run, const char *made_by, const char *
     }
     op_with(run, "aten::sum", 620, 10, 16, "[[50,8]]", "[\"float\"]");
     op_with(run, "aten::neg", 632, 2, 17, "[[]]", "[\"float\"]");
-    for (uint32_t number = 17; number >= 10; number--)
-        node(run, 640 + (17 - number) * 20, 15, number);
+    for (uint32_t number = 17; number >= 10; number--) {
+        int64_t at_us = 640 + (17 - number) * 20;
+        node(run, at_us, 15, number);
+        if (own)
+            row(run, "1", "autograd::engine::evaluate_function: torch::autograd::AccumulateGrad", OPERATOR, at_us + 16, 2);
+    }
     analyze(run);
 }
 
@@ -432,20 +437,23 @@ static void what_layers_prepare_again_is_told(void)
     static const char *const packed[] = { "[[80,50],[50]]", "[[20,50],[50]]", "[[20,50],[50]]" };
     static const char edges[] = "[[4000],[4000]]";
     struct run run;
-    layers_of_a_graph(&run, "aten::ne", edges, narrower);
+    layers_of_a_graph(&run, "aten::ne", edges, narrower, false);
     is_int(habit(&run, "prepared_again", "count"), 3, "before each of three layers");
     is_int(habit(&run, "prepared_again", "total_us"), 3 * 80 + 2 * 60, "with the way to it");
     end(&run);
-    layers_of_a_graph(&run, "aten::ne", edges, equal);
+    layers_of_a_graph(&run, "aten::ne", edges, equal, false);
     is_int(habit(&run, "prepared_again", "count"), 0, "a loop over pieces of the data looks the same");
     end(&run);
-    layers_of_a_graph(&run, "aten::ne", "[[512],[512]]", narrower);
+    layers_of_a_graph(&run, "aten::ne", edges, equal, true);
+    is_int(habit(&run, "prepared_again", "count"), 3, "but that one layer takes its gradients once");
+    end(&run);
+    layers_of_a_graph(&run, "aten::ne", "[[512],[512]]", narrower, false);
     is_int(habit(&run, "prepared_again", "count"), 0, "each frozen norm has statistics of its own");
     end(&run);
-    layers_of_a_graph(&run, "aten::ne", edges, packed);
+    layers_of_a_graph(&run, "aten::ne", edges, packed, false);
     is_int(habit(&run, "prepared_again", "count"), 0, "what is made is the weight of each layer");
     end(&run);
-    layers_of_a_graph(&run, "aten::bernoulli", edges, narrower);
+    layers_of_a_graph(&run, "aten::bernoulli", edges, narrower, false);
     is_int(habit(&run, "prepared_again", "count"), 0, "what is drawn is something else each time");
     end(&run);
 }
@@ -618,7 +626,7 @@ static void weights_that_are_made_anew_are_told(void)
     }
     analyze(&run);
     is_int(habit(&run, "weight_made", "count"), 3, "in training a product of low rank alone");
-    is_int(habit(&run, "weight_made", "total_us"), 3 * 30, "with what adds it");
+    is_int(habit(&run, "weight_made", "total_us"), 3 * 30 + 3 * 10, "with what adds it, and the gradient of all of it");
     end(&run);
 }
 

@@ -848,6 +848,30 @@ static void python_of_the_library_is_no_work_of_the_line(void)
     end(&run);
 }
 
+/* So many steps that train, and call @library for a third of their time. */
+static int64_t library_calls(int steps, const char *library)
+{
+    struct run run;
+    begin(&run);
+    for (int i = 0; i < steps; i++) {
+        row(&run, "1", "train.py(3): step", PYTHON, 1000 * i, 1000);
+        op(&run, "aten::linear", 1000 * i + 10, 500, 0);
+        row(&run, "1", library, PYTHON, 1000 * i + 600, 300);
+        row(&run, "1", "numpy/core/fromnumeric.py(7): sort", PYTHON, 1000 * i + 610, 200);
+    }
+    analyze(&run);
+    int64_t total_us = habit(&run, "python_line", "total_us");
+    end(&run);
+    return total_us;
+}
+
+static void a_line_that_trains_may_call_libraries(void)
+{
+    is_int(library_calls(4, "numpy/lib/histograms.py(9): histogram"), 1200, "with all that these call");
+    is_int(library_calls(2, "numpy/lib/histograms.py(9): histogram"), 0, "again and again");
+    is_int(library_calls(4, "torch/nn/utils/clip_grad.py(9): clip_grad_norm_"), 0, "not PyTorch's own");
+}
+
 static void what_is_added_before_a_norm_is_no_part_of_it(void)
 {
     struct run run;
@@ -1710,6 +1734,7 @@ int main(void)
     decorators_of_forward_are_no_hooks();
     what_comes_once_is_no_habit();
     python_of_the_library_is_no_work_of_the_line();
+    a_line_that_trains_may_call_libraries();
     what_is_added_before_a_norm_is_no_part_of_it();
     forms_that_are_written_out_are_told();
     an_optimizer_that_begins_anew_is_told();

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Work on single tensors around the step of the optimizer: on gradients between the backward pass and it - quantiles, sorts,
- * noise, statistics - and on weights between it and the next forward pass, as averages written out. */
+ * noise, statistics - and on weights between it and the next forward pass, as averages written out. And what is read of
+ * results between the layers that made them and the next ones. */
 #include "habit_items.h"
 
 #include "poison.h"
@@ -8,6 +9,7 @@
 #define NAMES_MAX 16
 #define AVERAGE_KEEPS 0.25 /* of several passes over old and new weights: one that reads both and writes one */
 #define LEAST_PASSES 2     /* over each weight */
+#define LEAST_READ 16      /* layers of one forward pass */
 
 /* What clipping by a norm or a value does, which any job may need, or one sum: decay by hand, the way back of SAM. */
 static bool is_needed(struct ap_habit_rows *rows, size_t at)
@@ -113,4 +115,58 @@ void ap_habit_find_work_between(struct ap_habit_rows *rows)
     }
     if (step != SIZE_MAX)
         add_weights(rows, step, rows->item_count);
+}
+
+/* Makes no node, where nodes are counted. */
+static bool is_without_node(const struct ap_habit_rows *rows, size_t at)
+{
+    ap_link_key own = ap_item_sequence(rows, &rows->items[at]);
+    return !own || ap_habit_sequence_after(rows, at) == own;
+}
+
+/* Behind a layer, from @first on: the last operator that reads a value of what is computed of its result and needs no
+ * gradient; @first where none does. A choice is what the program goes on with. */
+static size_t last_read(const struct ap_habit_rows *rows, size_t first, size_t *ret_end)
+{
+    uint64_t any = 0;
+    size_t last = first, end = first + 1;
+    for (; ap_habit_is_of_step(rows, first, end) && is_without_node(rows, end); end++) {
+        uint64_t words = ap_item_words(rows, &rows->items[end]);
+        any |= words;
+        last = AP_HAS(words, SCALAR) ? end : last;
+    }
+    *ret_end = end;
+    return any & (AP_BIT(CHOSEN) | AP_BIT(TOP) | AP_BIT(DRAW)) || !(any & (AP_BIT(REDUCTION) | AP_BIT(NORM))) ? first : last;
+}
+
+/* Of the forward pass that begins with @from: how many layers have values read behind them. They are added where asked. */
+static enum ap_status go_over_reads(struct ap_habit_rows *rows, size_t from, bool adds, size_t *ret_end, size_t *ret_count,
+                                    struct ap_error *reterr)
+{
+    size_t at = from, end;
+    for (*ret_count = 0; ap_habit_is_of_step(rows, from, at); at = end) {
+        end = at + 1;
+        if (is_without_node(rows, at) || !(ap_item_words(rows, &rows->items[at]) & (AP_BIT(HEAVY) | AP_BIT(FORWARD))))
+            continue;
+        size_t last = last_read(rows, at, &end);
+        *ret_count += last > at;
+        if (adds && last > at)
+            AP_TRY(ap_habit_add_stretch(rows, AP_HABIT_scalar_loop, at + 1, last, 0, reterr));
+    }
+    *ret_end = at;
+    return AP_OK;
+}
+
+enum ap_status ap_habit_find_reads(struct ap_habit_rows *rows, struct ap_error *reterr)
+{
+    size_t end, count;
+    for (size_t at = 0; at < rows->item_count; at = end) {
+        end = at + 1;
+        if (!ap_habit_is_call(rows, &rows->items[at]))
+            continue;
+        AP_TRY(go_over_reads(rows, at, false, &end, &count, reterr));
+        if (count >= LEAST_READ)
+            AP_TRY(go_over_reads(rows, at, true, &end, &count, reterr));
+    }
+    return AP_OK;
 }

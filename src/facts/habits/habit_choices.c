@@ -11,6 +11,8 @@
 #define DRAW_KEEPS 0.1             /* to find the place of each draw in the sums */
 #define MOST_OF_ONE_HOT 64         /* operators that make the rows of one product */
 #define MOST_TO_MADE 16            /* times as long as making the rows: the product of them */
+#define MOST_TURNS 4               /* casts and views from the ones to the product with scores */
+#define PICK_KEEPS 0.25            /* to gather the scores, and to put their gradients back into zeros */
 #define LOOKS_EACH 4               /* operators that are looked at before draws, for each operator of the thread */
 
 static bool is_named(const struct ap_habit_rows *rows, size_t at, const char *const *names, size_t count)
@@ -109,6 +111,51 @@ static enum ap_status look_at_product(struct ap_habit_rows *rows, size_t at, str
     return ap_habit_add_stretch(rows, AP_HABIT_one_hot_product, made.first, at, 0, reterr);
 }
 
+/* The zeros that the item writes to, past what makes the places; @at where there are none. */
+static size_t zeros_before(const struct ap_habit_rows *rows, size_t at)
+{
+    static const char *const zeros[] = { "aten::zeros", "aten::zeros_like", "aten::new_zeros" };
+    for (size_t back = at; back-- > 0 && at - back <= MOST_TURNS && ap_habit_is_of_step(rows, at, back);)
+        if (is_named(rows, back, zeros, AP_COUNT_OF(zeros)))
+            return back;
+        else if (!(ap_item_words(rows, &rows->items[back]) & (AP_BIT(VIEW) | AP_BIT(PIECE) | AP_BIT(NO_WORK))))
+            break;
+    return at;
+}
+
+/* A one is put into each row of zeros: what is put there has no gradient. */
+static bool makes_ones(const struct ap_habit_rows *rows, size_t at, size_t *ret_first)
+{
+    static const char *const puts[] = { "aten::scatter_" }, *const one_hot[] = { "aten::one_hot" };
+    ap_link_key sequence = ap_item_sequence(rows, &rows->items[at]);
+    *ret_first = at;
+    if (is_named(rows, at, one_hot, 1))
+        return true;
+    if (!is_named(rows, at, puts, 1) || !sequence || ap_habit_sequence_after(rows, at) != sequence)
+        return false;
+    *ret_first = zeros_before(rows, at);
+    return *ret_first < at;
+}
+
+/* (scores * one_hot).sum(): scores and ones are multiplied as they are, and then summed up. What one_hot makes is found by
+ * its sizes where these are known. */
+static enum ap_status look_at_ones(struct ap_habit_rows *rows, size_t at, struct ap_error *reterr)
+{
+    static const char *const multiplies[] = { "aten::mul" }, *const sums[] = { "aten::sum" };
+    static const char *const turns[] = { "aten::to", "aten::permute", "aten::movedim", "aten::transpose" };
+    struct ap_tensor_list list;
+    size_t first, next = at + 1;
+    if (!makes_ones(rows, at, &first))
+        return AP_OK;
+    while (next < at + MOST_TURNS && ap_habit_is_of_step(rows, at, next) && is_named(rows, next, turns, AP_COUNT_OF(turns)))
+        next++;
+    if (!ap_habit_is_of_step(rows, at, next) || !is_named(rows, next, multiplies, 1) ||
+        !ap_habit_is_of_step(rows, at, next + 1) || !is_named(rows, next + 1, sums, 1) ||
+        (first == at && ap_habit_read_tensors(rows, next, &list)))
+        return AP_OK;
+    return ap_habit_add_stretch(rows, AP_HABIT_one_hot_product, first, next + 1, PICK_KEEPS, reterr);
+}
+
 enum ap_status ap_habit_find_choices(struct ap_habit_rows *rows, struct ap_error *reterr)
 {
     size_t looks = LOOKS_EACH * rows->item_count;
@@ -121,6 +168,8 @@ enum ap_status ap_habit_find_choices(struct ap_habit_rows *rows, struct ap_error
             AP_TRY(look_at_draw(rows, at, &looks, reterr));
         if (AP_HAS(words, HEAVY))
             AP_TRY(look_at_product(rows, at, reterr));
+        else
+            AP_TRY(look_at_ones(rows, at, reterr));
     }
     return AP_OK;
 }

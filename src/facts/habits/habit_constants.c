@@ -7,10 +7,13 @@
 
 #include "poison.h"
 
-#define LONG_MASK 512 /* attention over fewer positions is not where the time is; our choice */
-#define MASK_INPUT 3  /* of scaled_dot_product_attention, as its inputs are counted */
-#define LEAST_STEPS 3 /* in which a constant of one a step is the same */
-#define MOST_MAYBE 3  /* operators in a row that may be of the constant or of data */
+#define LONG_MASK 512  /* attention over fewer positions is not where the time is; our choice */
+#define MASK_INPUT 3   /* of scaled_dot_product_attention, as its inputs are counted */
+#define LEAST_STEPS 3  /* in which a constant of one a step is the same */
+#define LEAST_ROUND 4  /* operators: fewer may be parts of one constant */
+#define LEAST_ROUNDS 3 /* that are equal to the next one */
+#define MOST_TRIES 8
+#define MOST_MAYBE 3 /* operators in a row that may be of the constant or of data */
 
 /* Goes on with a constant: an operator of such work that makes no node (where nodes are counted). */
 static bool is_of_constant(const struct ap_habit_rows *rows, size_t at)
@@ -82,6 +85,36 @@ static void note_constant(struct ap_habit_rows *rows, size_t start, size_t end, 
     ap_habit_take_names(rows->items + start, end - start, constants->names);
 }
 
+static bool is_again(const struct ap_habit_rows *rows, size_t start, size_t period, size_t end)
+{
+    for (size_t i = start; i < start + LEAST_ROUNDS * period; i++)
+        if (i + period < end && rows->items[i].name != rows->items[i + period].name)
+            return false;
+    return true;
+}
+
+/* How many operators make one of several constants that follow each other, as anchors of each size do; all where it is one.
+ * The first rounds tell, and few periods are tried. */
+static size_t round_of(const struct ap_habit_rows *rows, size_t start, size_t end)
+{
+    for (size_t period = LEAST_ROUND, tries = 0; start + (LEAST_ROUNDS + 1) * period <= end && tries < MOST_TRIES;
+         period++) {
+        if (rows->items[start + period].name != rows->items[start].name)
+            continue;
+        tries++;
+        if (is_again(rows, start, period, end))
+            return period;
+    }
+    return end - start;
+}
+
+/* What puts the rounds together behind the last one goes uncounted. */
+static void note_rounds(struct ap_habit_rows *rows, size_t start, size_t end, bool is_fixed)
+{
+    for (size_t round = is_fixed ? end - start : round_of(rows, start, end); end - start >= round; start += round)
+        note_constant(rows, start, start + round, is_fixed);
+}
+
 void ap_habit_find_constants(struct ap_habit_rows *rows)
 {
     for (size_t i = 0; i < rows->item_count; i++) {
@@ -93,7 +126,7 @@ void ap_habit_find_constants(struct ap_habit_rows *rows)
         size_t end = ap_habit_end_of_fixed(rows, start);
         bool is_fixed = end > i;
         i = is_fixed ? end - 1 : i;
-        note_constant(rows, start, i + 1, is_fixed);
+        note_rounds(rows, start, i + 1, is_fixed);
     }
 }
 

@@ -7,6 +7,9 @@
 
 #include "poison.h"
 
+#define LEAST_TABLE_NS INT64_C(100000) /* to fill a table: one that takes less costs little */
+#define UPDATE_NAMES 16
+
 /* The sizes of one tensor as they are written, as a key of two numbers: what collides is taken for trained. */
 static void mix(uint32_t key[2], char letter)
 {
@@ -399,4 +402,157 @@ enum ap_status ap_habit_find_gradients(struct ap_habit_rows *rows, size_t track,
         status = end_backward(rows, &pass, reterr);
     AP_FREE(rows->habits->gate, pass.waiting, pass.waiting_capacity);
     return status;
+}
+
+/* ---- gradients of embedding tables, where sizes are not told ---- */
+
+struct table_pass {
+    int64_t node_end_ns, dense_end_ns;
+    int64_t dense_ns, zeros_ns; /* of the node: its gradient, and of that the table of zeros that it begins as */
+    uint32_t zeros;             /* row */
+    bool has_sizes, is_summed;  /* of the node: the table has gradients of other uses too */
+    int64_t least_ns;           /* to fill a table that is told */
+    int64_t update_end_ns, covered_ns;
+    uint64_t tables; /* that are told, in the last backward pass */
+    uint64_t left;   /* operators of the update that may be on them */
+    bool is_updated; /* an update began since */
+};
+
+/* Filling the table takes half as long as adding the rows that were looked up, or longer: they are few, as a row that is
+ * added takes many times as long as one that is filled. */
+static void end_table(struct ap_habit_rows *rows, struct table_pass *pass)
+{
+    bool is_told =
+        pass->zeros_ns >= LEAST_TABLE_NS && 3 * pass->zeros_ns >= pass->dense_ns && !pass->has_sizes && !pass->is_summed;
+    if (is_told) {
+        pass->least_ns = pass->zeros_ns < pass->least_ns ? pass->zeros_ns : pass->least_ns;
+        pass->tables = pass->is_updated ? 1 : pass->tables + 1;
+        pass->is_updated = false;
+        (void)ap_habit_add(rows->habits, AP_HABIT_embedding_gradient, pass->zeros, pass->zeros_ns, pass->zeros_ns);
+    }
+    pass->node_end_ns = INT64_MIN;
+    pass->zeros_ns = pass->dense_ns = 0;
+    pass->has_sizes = pass->is_summed = false;
+}
+
+static void note_in_table(struct ap_habit_rows *rows, struct table_pass *pass, uint32_t row, struct ap_text name)
+{
+    const struct ap_op_detail *op = ap_row_op(rows->trace, row);
+    int64_t start_ns = rows->trace->events.start_ns[row], dur_ns = rows->trace->events.dur_ns[row];
+    bool is_dense = ap_text_is(name, "aten::embedding_dense_backward");
+    if (is_dense || ap_text_is(name, "aten::_embedding_bag_dense_backward")) {
+        pass->dense_ns = dur_ns;
+        pass->dense_end_ns = ap_row_end_ns(rows->trace, row);
+        pass->has_sizes |= op && op->signature.id;
+    } else if (ap_text_is(name, "aten::zeros") && start_ns < pass->dense_end_ns && !pass->zeros_ns) {
+        pass->zeros = row;
+        pass->zeros_ns = dur_ns;
+    }
+    pass->is_summed |= start_ns >= pass->dense_end_ns && AP_HAS(ap_habit_words_of(rows, row), ADDS);
+}
+
+/* The operators right in an update, by name. */
+struct update_names {
+    struct {
+        uint32_t name;
+        uint64_t count;
+    } names[UPDATE_NAMES];
+    size_t name_count;
+    uint64_t operators;
+};
+
+static void count_name(struct update_names *update, uint32_t name)
+{
+    size_t i = 0;
+    update->operators++;
+    while (i < update->name_count && update->names[i].name != name)
+        i++;
+    if (i == UPDATE_NAMES)
+        return;
+    if (i == update->name_count) {
+        update->names[i].name = name;
+        update->names[i].count = 0;
+        update->name_count++;
+    }
+    update->names[i].count++;
+}
+
+/* How many of them there are for each parameter: some are called twice for each, and the least frequent of those that are
+ * called often is called once. */
+static uint64_t operators_of_one(const struct update_names *update)
+{
+    uint64_t most = 1, parameters;
+    for (size_t i = 0; i < update->name_count; i++)
+        most = update->names[i].count > most ? update->names[i].count : most;
+    parameters = most;
+    for (size_t i = 0; i < update->name_count; i++)
+        if (update->names[i].count >= (most + 1) / 2 && update->names[i].count < parameters)
+            parameters = update->names[i].count;
+    return (update->operators + parameters - 1) / parameters;
+}
+
+/* Of an update that goes from parameter to parameter: as many operators for each table as for any of them. One on a list of
+ * tensors tells nothing of the tables in it. */
+static void begin_update(const struct ap_habit_rows *rows, struct table_pass *pass, size_t at, size_t end)
+{
+    const struct ap_events *events = &rows->trace->events;
+    struct update_names update = { .name_count = 0 };
+    uint32_t row = rows->facts->order.rows[at];
+    pass->update_end_ns = ap_row_end_ns(rows->trace, row);
+    pass->covered_ns = events->start_ns[row];
+    for (int64_t covered_ns = pass->covered_ns; at < end; at++) {
+        row = rows->facts->order.rows[at];
+        if (events->start_ns[row] >= pass->update_end_ns)
+            break;
+        if (!ap_habit_is_operator(rows, row) || events->start_ns[row] < covered_ns)
+            continue;
+        covered_ns = ap_row_end_ns(rows->trace, row);
+        count_name(&update, events->name[row]);
+    }
+    pass->left = pass->tables * operators_of_one(&update);
+    pass->is_updated = true;
+}
+
+/* Each operator of an update that goes over a table takes about as long as filling it, or longer. */
+static void note_in_update(struct ap_habit_rows *rows, struct table_pass *pass, uint32_t row, struct ap_text name)
+{
+    int64_t dur_ns = rows->trace->events.dur_ns[row];
+    pass->covered_ns = ap_row_end_ns(rows->trace, row);
+    if (dur_ns < pass->least_ns / 2 || !pass->left || ap_text_starts_with(name, "aten::_foreach_") ||
+        ap_text_starts_with(name, "aten::_fused_"))
+        return;
+    pass->left--;
+    (void)ap_habit_add(rows->habits, AP_HABIT_embedding_gradient, row, dur_ns, dur_ns);
+}
+
+void ap_habit_find_tables(struct ap_habit_rows *rows, size_t track)
+{
+    const struct ap_row_order *order = &rows->facts->order;
+    struct table_pass pass = { .node_end_ns = INT64_MIN,
+                               .dense_end_ns = INT64_MAX,
+                               .least_ns = INT64_MAX,
+                               .update_end_ns = INT64_MIN,
+                               .covered_ns = INT64_MIN };
+    for (size_t at = order->track_start[track], end = order->track_start[track + 1]; at < end; at++) {
+        uint32_t row = order->rows[at];
+        uint64_t words = ap_row_is_of(rows->trace, row, AP_HOST_KINDS) ? ap_habit_words_of(rows, row) : 0;
+        struct ap_text name = ap_row_name(rows->trace, row);
+        int64_t start_ns = rows->trace->events.start_ns[row];
+        if (start_ns >= pass.node_end_ns)
+            end_table(rows, &pass);
+        if (AP_HAS(words, OPTIMIZER) && start_ns >= pass.update_end_ns) {
+            begin_update(rows, &pass, at, end);
+        } else if (!ap_habit_is_operator(rows, row)) {
+            continue;
+        } else if (AP_HAS(words, NODE) &&
+                   (ap_text_ends_with(name, ": EmbeddingBackward0") || ap_text_ends_with(name, ": EmbeddingBagBackward0"))) {
+            pass.node_end_ns = ap_row_end_ns(rows->trace, row);
+            pass.dense_end_ns = INT64_MAX;
+        } else if (start_ns < pass.node_end_ns) {
+            note_in_table(rows, &pass, row, name);
+        } else if (start_ns < pass.update_end_ns && start_ns >= pass.covered_ns) {
+            note_in_update(rows, &pass, row, name);
+        }
+    }
+    end_table(rows, &pass);
 }

@@ -19,6 +19,7 @@ _Static_assert(AP_WORD_COUNT <= 63, "habit_words.def: no bit is left for one mor
 #define MOST_NODES_OPEN 32
 #define MOST_STEPS ((1u << 30) - 1)
 #define MOST_NODES_OF_ONE 64   /* more would be of calls that were not recorded */
+#define MOST_PARAMETERS 2      /* of a node, that are told apart */
 #define LEAST_ZEROS 2          /* Adam has two for each tensor */
 #define FUSED_NEEDS (7.0 / 19) /* tensors that Adam reads and writes when fused, and one operator after the other */
 #define ORDER_GAIN 4.0         /* so many times less arithmetic in another order */
@@ -101,6 +102,8 @@ struct reading {
     int64_t update_ns, long_ns; /* end of the optimizer step that is read, and the sum of its longer operators */
     int64_t lists_ns;           /* sum of its operators on lists of tensors */
     int64_t update_covered_ns;  /* by one of its operators */
+    int64_t summed_ns;          /* end of the last sum in a node */
+    uint32_t sums;              /* in the node that is the last item */
     int64_t zeros_ns;           /* until the zeros for the optimizer's state are there */
     size_t update_item;         /* that the optimizer step is, or is within */
     uint32_t zeros_count;
@@ -197,7 +200,23 @@ static enum ap_status add_item(struct ap_habit_rows *rows, struct reading *readi
     item.step = (step < MOST_STEPS ? step : MOST_STEPS) & MOST_STEPS;
     AP_TRY_ADD(rows->habits->gate, rows->items, rows->item_count, rows->item_capacity, reterr, item);
     reading->covered_ns = ap_row_end_ns(rows->trace, row);
+    reading->sums = 0;
     return AP_OK;
+}
+
+/* A node sums up the gradient of what was spread out: of two tensors, where each of them was. */
+static enum ap_status note_sum(struct ap_habit_rows *rows, struct reading *reading, uint32_t row, struct ap_error *reterr)
+{
+    const struct ap_habit_item *item = &rows->items[rows->item_count - 1];
+    const struct ap_op_detail *op = ap_row_op(rows->trace, item->row);
+    uint32_t number;
+    if (!AP_HAS(ap_item_words(rows, item), NODE) || rows->trace->events.start_ns[row] < reading->summed_ns ||
+        !ap_text_is(ap_row_name(rows->trace, row), "aten::sum"))
+        return AP_OK;
+    reading->summed_ns = ap_row_end_ns(rows->trace, row);
+    return op && op->sequence && reading->sums < 2
+               ? ap_pair_map_add(&rows->summed, op->sequence, ++reading->sums, &number, reterr)
+               : AP_OK;
 }
 
 /* ---- products in a costly order ---- */
@@ -399,9 +418,11 @@ static void follow_update(struct ap_habit_rows *rows, struct reading *reading, u
 enum ap_status ap_habit_read_items(struct ap_habit_rows *rows, size_t track, struct ap_error *reterr)
 {
     const struct ap_row_order *order = &rows->facts->order;
-    struct reading reading = {
-        .covered_ns = INT64_MIN, .accumulating_ns = INT64_MIN, .update = AP_NO_ROW, .step = { &rows->facts->steps, 0 }
-    };
+    struct reading reading = { .covered_ns = INT64_MIN,
+                               .accumulating_ns = INT64_MIN,
+                               .summed_ns = INT64_MIN,
+                               .update = AP_NO_ROW,
+                               .step = { &rows->facts->steps, 0 } };
     size_t first_loop = rows->loop_count;
     rows->item_count = 0;
     for (size_t at = order->track_start[track]; at < order->track_start[track + 1]; at++) {
@@ -421,6 +442,7 @@ enum ap_status ap_habit_read_items(struct ap_habit_rows *rows, size_t track, str
         if (start_ns < reading.covered_ns && rows->item_count) {
             rows->items[rows->item_count - 1].drops |= AP_HAS(name_words, DROPOUT);
             rows->items[rows->item_count - 1].inner += ap_habit_is_operator(rows, row);
+            AP_TRY(note_sum(rows, &reading, row, reterr));
         }
         if (start_ns >= reading.covered_ns &&
             (ap_habit_is_operator(rows, row) || name_words & (AP_BIT(OPTIMIZER) | AP_BIT(LOADER))))
@@ -448,6 +470,26 @@ enum ap_status ap_habit_read_loading(struct ap_habit_rows *rows, size_t track, s
         else if (start_ns < loading_ns && start_ns >= reading.covered_ns && ap_habit_is_operator(rows, row)) {
             (void)ap_habit_words_of(rows, row);
             AP_TRY(add_item(rows, &reading, row, reterr));
+        }
+    }
+    return AP_OK;
+}
+
+enum ap_status ap_habit_find_parameters(struct ap_habit_rows *rows, struct ap_error *reterr)
+{
+    uint32_t number, taken = 0;
+    ap_link_key node = 0;
+    for (size_t at = 0; at < rows->item_count; at++) {
+        const struct ap_op_detail *op = ap_row_op(rows->trace, rows->items[at].row);
+        struct ap_text name = ap_trace_text(rows->trace, rows->items[at].name);
+        if (!AP_HAS(ap_item_words(rows, &rows->items[at]), NODE)) {
+            node = 0;
+        } else if (ap_text_ends_with(name, "AccumulateGrad")) {
+            if (node && taken < MOST_PARAMETERS)
+                AP_TRY(ap_pair_map_add(&rows->of_parameters, node, ++taken, &number, reterr));
+        } else if (!ap_text_ends_with(name, ": TBackward0")) {
+            node = op ? op->sequence : 0;
+            taken = 0;
         }
     }
     return AP_OK;

@@ -40,6 +40,7 @@ struct ap_habit_loop {
     double keeps;            /* of it, which the better form takes too */
     uint32_t row, period, names[AP_HABIT_NAMES];
     bool is_slow;       /* counts only beside one of the same operators that is not */
+    bool is_part;       /* takes time, and is told by another one */
     uint32_t signature; /* of trace->signatures; 0 = not told */
 };
 
@@ -69,8 +70,10 @@ struct ap_habit_rows {
     struct ap_pair_map node_sequences;
     struct ap_pair_map nodes_run;    /* numbers and threads of the nodes so far */
     struct ap_pair_map weights_made; /* signatures of layers, and the first operators that made their weights */
-    struct ap_pair_map made_again;   /* numbers of operators that ran in nodes, and may have made nodes there */
-    bool goes_again;                 /* some of these nodes ran */
+    struct ap_pair_map summed; /* numbers of nodes that sum up gradients of what was spread out, and of how many tensors */
+    struct ap_pair_map of_parameters; /* numbers of nodes that hand gradients to parameters, and to how many at least */
+    struct ap_pair_map made_again;    /* numbers of operators that ran in nodes, and may have made nodes there */
+    bool goes_again;                  /* some of these nodes ran */
     int64_t last_node_ns;
     int64_t loop_start_ns, loop_end_ns; /* what is before or behind the steps is no part of the loop */
     bool has_sequences, has_optimizer, has_collective;
@@ -149,6 +152,9 @@ AP_MUST_CHECK enum ap_status ap_habit_rows_init(struct ap_habit_rows *rows, stru
 /** The items of a thread. Adds what is found within them on the way: recomputation, orders of products, optimizer steps. */
 AP_MUST_CHECK enum ap_status ap_habit_read_items(struct ap_habit_rows *rows, size_t track, struct ap_error *reterr);
 
+/** The nodes among them that hand their gradients to parameters, right behind: no other use of these is left. */
+AP_MUST_CHECK enum ap_status ap_habit_find_parameters(struct ap_habit_rows *rows, struct ap_error *reterr);
+
 /** Instead of them the operators that a DataLoader calls in the loop's own process: what its data set does. */
 AP_MUST_CHECK enum ap_status ap_habit_read_loading(struct ap_habit_rows *rows, size_t track, struct ap_error *reterr);
 
@@ -176,8 +182,12 @@ AP_MUST_CHECK enum ap_status ap_habit_read_taken(struct ap_habit_rows *rows, str
 void ap_habit_find_argument_checks(struct ap_habit_rows *rows);
 /** Gradients of weights that no optimizer changes, and of inputs that nothing looks at. */
 AP_MUST_CHECK enum ap_status ap_habit_find_gradients(struct ap_habit_rows *rows, size_t track, struct ap_error *reterr);
+/** Gradients of whole embedding tables of which few rows were looked up, where sizes are not told; and updates with them. */
+void ap_habit_find_tables(struct ap_habit_rows *rows, size_t track);
 /** What is done with single gradients before the optimizer's step, and with single weights behind it. */
 void ap_habit_find_work_between(struct ap_habit_rows *rows);
+/** Values that are read behind each of many layers of a forward pass, as hooks do and logs. */
+AP_MUST_CHECK enum ap_status ap_habit_find_reads(struct ap_habit_rows *rows, struct ap_error *reterr);
 /** Gradients of a second model like the trained one, which nothing clears. */
 void ap_habit_find_reference(struct ap_habit_rows *rows, size_t track);
 /** Nodes of backward passes that are recorded for another one, and those which that one goes through. */

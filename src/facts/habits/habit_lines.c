@@ -8,7 +8,7 @@
 
 #include "poison.h"
 
-enum { COVERS, OF_STATE, OF_TRAINING, ENTRY_COUNT }; /* entries of the table below */
+enum { COVERS, OF_STATE, OF_TRAINING, OF_OTHERS, ENTRY_COUNT }; /* entries of the table below */
 /* Frames that wait for work which other rows tell of, or that are the profiler's; and those of PyTorch's own Python around
  * operators, which no line of the program can move out of the step: clipping, walks over the parameters, an optimizer. Not
  * the walk that lists all weights by name: whoever asks for it again and again can keep the list. */
@@ -16,6 +16,10 @@ static const char *const entries[] = {
     "torch/autograd/graph.py*_engine_run_backward|*run_backward*|torch/profiler/*|*torch/autograd/profiler.py*",
     "*: state_dict",
     "torch/nn/*|*/torch/nn/*|torch/optim/*|*/torch/optim/*|torch/amp/*|*/torch/amp/*|torch/_tensor.py*|nn.Module: *",
+    /* libraries whose calls a line can do without in the loop, whatever else it does there */
+    "numpy/*|*/numpy/*|PIL/*|*/PIL/*|scipy/*|*/scipy/*|pandas/*|*/pandas/*|sklearn/*|*/sklearn/*|json/*|*/json/*|csv.py*|"
+    "re.py*|re/*|*/re/__init__.py*|pickle.py*|gzip.py*|*/gzip.py*|logging/*|*/logging/*|*/csv.py*|*/pickle.py*|random.py*|"
+    "tqdm/*|*/tqdm/*",
 };
 
 /* A line is told where this share of its time is Python outside of operators. */
@@ -23,7 +27,7 @@ static const char *const entries[] = {
 #define LEAST_CALLS 3 /* of a line, so that one of them can be unlike the others */
 #define HICCUP 4      /* times as long as these together */
 
-enum frame { FRAME_NOT_ASKED, FRAME_OTHER, FRAME_COVERS, FRAME_LINE };
+enum frame { FRAME_NOT_ASKED, FRAME_OTHER, FRAME_LIBRARY, FRAME_COVERS, FRAME_LINE };
 
 struct lines {
     struct ap_habits *habits;
@@ -37,18 +41,30 @@ struct lines {
     size_t name_count;
 };
 
+static void add_call(struct lines *lines, uint32_t name, int64_t self_ns, int64_t total_ns)
+{
+    bool *overflowed = &lines->habits->overflowed;
+    lines->self_ns[name] = ap_add_sat(lines->self_ns[name], self_ns, overflowed);
+    lines->total_ns[name] = ap_add_sat(lines->total_ns[name], total_ns, overflowed);
+    lines->calls[name]++;
+    if (self_ns > lines->longest_ns[name])
+        lines->longest_ns[name] = self_ns;
+}
+
+static void clear_sums(struct lines *lines)
+{
+    memset(lines->self_ns, 0, lines->name_count * sizeof(lines->self_ns[0]));
+    memset(lines->total_ns, 0, lines->name_count * sizeof(lines->total_ns[0]));
+    memset(lines->longest_ns, 0, lines->name_count * sizeof(lines->longest_ns[0]));
+    memset(lines->calls, 0, lines->name_count * sizeof(lines->calls[0]));
+}
+
 static enum ap_status close_row(void *context, const struct ap_nest_row *closed, struct ap_error *reterr)
 {
     struct lines *lines = context;
     (void)reterr;
-    bool *overflowed = &lines->habits->overflowed;
-    if (!closed->id)
-        return AP_OK;
-    lines->self_ns[closed->id] = ap_add_sat(lines->self_ns[closed->id], closed->host_self_ns, overflowed);
-    lines->total_ns[closed->id] = ap_add_sat(lines->total_ns[closed->id], closed->end_ns - closed->start_ns, overflowed);
-    lines->calls[closed->id]++;
-    if (closed->host_self_ns > lines->longest_ns[closed->id])
-        lines->longest_ns[closed->id] = closed->host_self_ns;
+    if (closed->id)
+        add_call(lines, closed->id, closed->host_self_ns, closed->end_ns - closed->start_ns);
     return AP_OK;
 }
 
@@ -68,9 +84,12 @@ static size_t entry_of(const struct lines *lines, uint32_t name)
 static enum frame frame_of(struct lines *lines, uint32_t name)
 {
     if (lines->frames[name] == FRAME_NOT_ASKED) {
-        bool covers = entry_of(lines, name) == COVERS;
+        size_t entry = entry_of(lines, name);
         bool line = ap_is_user_frame(&lines->habits->chains.frames, name) && !is_part_of_line(lines, name);
-        lines->frames[name] = line ? FRAME_LINE : covers ? FRAME_COVERS : FRAME_OTHER;
+        lines->frames[name] = line                 ? FRAME_LINE
+                              : entry == COVERS    ? FRAME_COVERS
+                              : entry == OF_OTHERS ? FRAME_LIBRARY
+                                                   : FRAME_OTHER;
     }
     return (enum frame)lines->frames[name];
 }
@@ -85,7 +104,7 @@ static inline bool is_wanted(struct lines *lines, uint32_t row, uint32_t *ret_id
     enum frame frame = frame_of(lines, lines->trace->events.name[row]);
     if (frame == FRAME_LINE)
         *ret_id = lines->trace->events.name[row];
-    return frame != FRAME_OTHER;
+    return frame >= FRAME_COVERS;
 }
 
 static enum ap_status go_over(struct lines *lines, uint32_t track, struct ap_error *reterr)
@@ -129,8 +148,17 @@ static uint32_t top_line(struct lines *lines)
     return top;
 }
 
-/* What the line calls, by the longest sum; the sums of lines are not needed any more. */
-static uint32_t called_by(struct lines *lines, uint32_t line, struct ap_habit *habit)
+static bool is_library_call(struct lines *lines, uint32_t row)
+{
+    uint32_t parent = lines->facts->tree.parent[row];
+    return parent != AP_NO_ROW && ap_row_is_of(lines->trace, row, 1u << AP_KIND_python) &&
+           ap_row_is_of(lines->trace, parent, 1u << AP_KIND_python) &&
+           frame_of(lines, lines->trace->events.name[row]) == FRAME_LIBRARY &&
+           frame_of(lines, lines->trace->events.name[parent]) == FRAME_LINE;
+}
+
+/* What the line calls, by the longest sum, of libraries alone where asked; the sums of lines are not needed any more. */
+static uint32_t called_by(struct lines *lines, uint32_t line, bool of_library, struct ap_habit *habit)
 {
     const struct ap_events *events = &lines->trace->events;
     uint32_t best = 0;
@@ -145,13 +173,38 @@ static uint32_t called_by(struct lines *lines, uint32_t line, struct ap_habit *h
             if (habit->row == AP_NO_ROW || events->dur_ns[row] > events->dur_ns[habit->row])
                 habit->row = row;
         }
-        if (parent == AP_NO_ROW || events->name[parent] != line)
+        if (parent == AP_NO_ROW || events->name[parent] != line || (of_library && !is_library_call(lines, row)))
             continue;
         lines->total_ns[name] = ap_add_sat(lines->total_ns[name], events->dur_ns[row], &lines->habits->overflowed);
         if (!best || lines->total_ns[name] > lines->total_ns[best])
             best = name;
     }
     return best;
+}
+
+/* Where no line has most of its time in Python, as one that trains as well: what it calls of libraries that compute on the
+ * host, text, images, numbers, and nothing of PyTorch. */
+static void find_libraries(struct lines *lines)
+{
+    const struct ap_events *events = &lines->trace->events;
+    struct ap_habit *habit = &lines->habits->of[AP_HABIT_python_line];
+    int64_t from_ns, to_ns;
+    uint32_t line = 0;
+    ap_habits_loop_span(lines->facts, &from_ns, &to_ns);
+    clear_sums(lines);
+    for (uint32_t row = 0; row < events->count; row++)
+        if (is_library_call(lines, row) && events->start_ns[row] >= from_ns && events->start_ns[row] < to_ns)
+            add_call(lines, events->name[lines->facts->tree.parent[row]], events->dur_ns[row], events->dur_ns[row]);
+    for (uint32_t name = 1; name < lines->name_count; name++) {
+        leave_out_hiccup(lines, name);
+        if (lines->calls[name] >= LEAST_CALLS && lines->self_ns[name] > lines->self_ns[line])
+            line = name;
+    }
+    if (!line)
+        return;
+    habit->total_ns = habit->saves_ns = lines->self_ns[line];
+    habit->line = line;
+    habit->names[0] = called_by(lines, line, true, habit);
 }
 
 /* What names of frames say of modules. */
@@ -260,11 +313,13 @@ static enum ap_status find_lines(struct lines *lines, struct ap_error *reterr)
         return ap_fail_memory(lines->habits->gate, reterr);
     AP_TRY(go_over(lines, lines->facts->main_track, reterr));
     uint32_t line = top_line(lines);
-    if (!line)
+    if (!line) {
+        find_libraries(lines);
         return AP_OK;
+    }
     struct ap_habit *habit = &lines->habits->of[AP_HABIT_python_line];
     int64_t of_line_ns = lines->total_ns[line];
-    uint32_t called = called_by(lines, line, habit);
+    uint32_t called = called_by(lines, line, false, habit);
     if (called && lines->total_ns[called] > of_line_ns / 2 && entry_of(lines, called) == OF_TRAINING) {
         *habit = (struct ap_habit){ .row = AP_NO_ROW };
         return AP_OK;

@@ -142,6 +142,28 @@ static bool is_over_all_rows(const struct ap_habit_rows *rows, size_t start, siz
     return false;
 }
 
+static bool is_recurrent(const struct ap_habit_rows *rows, size_t at)
+{
+    static const char *const names[] = { "aten::lstm", "aten::gru", "aten::rnn_tanh", "aten::rnn_relu" };
+    for (size_t i = 0; i < AP_COUNT_OF(names); i++)
+        if (ap_text_is(ap_row_name(rows->trace, rows->items[at].row), names[i]))
+            return true;
+    return false;
+}
+
+/* A layer that goes over a sequence by itself is handed a piece of it, and the state: time step after time step. Two passes
+ * tell, as the first of them may begin anywhere. */
+static bool is_step_by_step(const struct ap_habit_rows *rows, size_t start, size_t period)
+{
+    bool is_piece = false;
+    for (size_t i = start; i < start + 2 * period; i++) {
+        if (is_piece && is_recurrent(rows, i))
+            return true;
+        is_piece = takes_piece(rows, i) || (is_piece && AP_HAS(ap_item_words(rows, &rows->items[i]), VIEW));
+    }
+    return false;
+}
+
 /* Layers of a model are modules of their own; a loop calls one module for piece after piece, and chooses nothing in between
  * that the next one begins with. */
 static bool is_one_module(const struct ap_habit_rows *rows, size_t start, size_t end, size_t period, uint64_t any)
@@ -149,6 +171,8 @@ static bool is_one_module(const struct ap_habit_rows *rows, size_t start, size_t
     bool takes_pieces = has_piece(rows, start, period) || is_over_unbound(rows, start, end, period);
     if (!takes_pieces || (AP_HAS(any, CHOICE) && !is_over_all_rows(rows, start, end, period)))
         return false;
+    if (is_step_by_step(rows, start, period))
+        return true;
     for (size_t i = start; i < start + period; i++) {
         uint32_t module = AP_HAS(ap_item_words(rows, &rows->items[i]), MODEL) ? module_of(rows, rows->items[i].row) : 0;
         if (AP_HAS(ap_item_words(rows, &rows->items[i]), MODEL) &&
@@ -230,17 +254,18 @@ static bool is_of_short_calls(const struct ap_habit_rows *rows, size_t start, si
 }
 
 /* The share of a loop that the better form takes too: a layer of cells computes what they do. Of LSTM cells, which are one
- * operator then, that is what is beyond twice the dispatch of their parts. */
+ * operator then, and of layers that are called for a time step, that is what is beyond twice the dispatch of their parts. */
 static double kept_by_cells(const struct ap_habit_rows *rows, size_t start, size_t end, uint64_t any, int64_t total_ns)
 {
     int64_t computes_ns = 0;
     if (AP_HAS(any, CELL))
         return CELL_KEEPS;
-    for (size_t i = start; AP_HAS(any, LSTM_CELL) && i < end; i++) {
+    for (size_t i = start; any & (AP_BIT(LSTM_CELL) | AP_BIT(FORWARD)) && i < end; i++) {
         const struct ap_habit_item *item = &rows->items[i];
         int64_t dispatch_ns = 2 * AP_HABIT_CALL_NS * ((int64_t)item->inner + 1);
         int64_t dur_ns = ap_item_end_ns(rows, item) - ap_item_start_ns(rows, item);
-        computes_ns += AP_HAS(ap_item_words(rows, item), LSTM_CELL) && dur_ns > dispatch_ns ? dur_ns - dispatch_ns : 0;
+        bool is_cell = AP_HAS(ap_item_words(rows, item), LSTM_CELL) || is_recurrent(rows, i);
+        computes_ns += is_cell && dur_ns > dispatch_ns ? dur_ns - dispatch_ns : 0;
     }
     return total_ns > 0 ? LSTM_KEEPS * (double)computes_ns / (double)total_ns : 0;
 }
@@ -262,12 +287,13 @@ static enum ap_status add_loop(struct ap_habit_rows *rows, size_t start, size_t 
     bool one_module =
         !AP_HAS(pass.any, MODEL) || is_of_experts(pass.any) || is_one_module(rows, start, end, period, pass.any);
     bool side_by_side = !one_module && are_side_by_side(rows, start, end, period);
+    bool step_by_step = one_module && is_step_by_step(rows, start, period);
     if (end < rows->item_count && AP_HAS(ap_item_words(rows, &rows->items[end]), GATHER) &&
         rows->items[end].step == rows->items[start].step)
         end++; /* what is put together would be in one piece */
-    enum ap_habit_id id = side_by_side ? AP_HABIT_operator_loop : kind_of(pass.any, pass.copies);
+    enum ap_habit_id id = side_by_side || step_by_step ? AP_HABIT_operator_loop : kind_of(pass.any, pass.copies);
     int64_t total_ns = loop_time(rows, id, start, end);
-    bool is_short = is_of_groups(pass.any) || is_of_short_calls(rows, start, passes_end, total_ns);
+    bool is_short = is_of_groups(pass.any) || step_by_step || is_of_short_calls(rows, start, passes_end, total_ns);
     struct ap_habit_loop *loop;
     bool may_be_layers = period > SHORT_PERIOD && !(pass.any & (AP_BIT(PIECE) | AP_BIT(SCALAR))) && !side_by_side &&
                          !is_over_unbound(rows, start, passes_end, period);
@@ -525,6 +551,14 @@ static void drop_slow_loops(struct ap_habit_rows *rows)
     rows->loop_count = kept;
 }
 
+static void add_part(struct ap_habits *habits, const struct ap_habit_loop *loop)
+{
+    struct ap_habit *habit = &habits->of[loop->id];
+    int64_t saves_ns = ap_share_of(loop->total_ns, 1 - loop->keeps);
+    habit->total_ns = ap_add_sat(habit->total_ns, loop->total_ns, &habits->overflowed);
+    habit->saves_ns = ap_add_sat(habit->saves_ns, saves_ns, &habits->overflowed);
+}
+
 void ap_habit_add_loops(struct ap_habit_rows *rows)
 {
     const struct ap_events *events = &rows->trace->events;
@@ -536,6 +570,10 @@ void ap_habit_add_loops(struct ap_habit_rows *rows)
         add_nodes(rows, passes, track);
     for (size_t i = 0; i < rows->loop_count; i++) {
         const struct ap_habit_loop *loop = &rows->loops[i];
+        if (loop->is_part) {
+            add_part(rows->habits, loop);
+            continue;
+        }
         ap_habit_add_time(rows->habits, loop->id, events->start_ns[loop->row], loop->end_ns);
         struct ap_habit *habit = ap_habit_add_in_pieces(rows->habits, loop->id, loop->row, loop->total_ns,
                                                         ap_share_of(loop->total_ns, 1 - loop->keeps));

@@ -293,19 +293,30 @@ enum ap_status ap_habit_find_nodes_again(struct ap_habit_rows *rows, size_t trac
 
 /* ---- small batches ---- */
 
+/* Of parameters: where gradients are asked for as values, as a solver or an inner loop of learning does, the node is there
+ * and does nothing. */
+static bool adds_gradients(const struct ap_habit_rows *rows, const struct ap_habit_item *item)
+{
+    return item->inner && ap_text_ends_with(ap_trace_text(rows->trace, item->name), "AccumulateGrad");
+}
+
 void ap_habit_find_micro_batches(struct ap_habit_rows *rows)
 {
     uint64_t passes = 0, updates = 0;
     int64_t short_ns = 0;
     uint32_t row = AP_NO_ROW;
-    bool in_forward = false;
+    bool in_forward = false, in_backward = false;
     for (size_t i = 0; i < rows->item_count; i++) {
         const struct ap_habit_item *item = &rows->items[i];
         uint64_t words = ap_item_words(rows, item);
         int64_t gap_ns = i ? ap_habit_gap_before(rows, i) : 0;
         updates += AP_HAS(words, OPTIMIZER);
-        passes += in_forward && AP_HAS(words, NODE);
+        in_backward = AP_HAS(words, NODE) && (in_forward || in_backward);
         in_forward = (in_forward && !AP_HAS(words, NODE)) || AP_HAS(words, HEAVY);
+        if (in_backward && adds_gradients(rows, item)) {
+            passes++;
+            in_backward = false;
+        }
         if (words & (AP_BIT(OPTIMIZER) | AP_BIT(LOADER)))
             continue;
         row = row == AP_NO_ROW && AP_HAS(words, NODE) ? item->row : row;

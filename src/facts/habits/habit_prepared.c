@@ -18,7 +18,8 @@ struct stretch {
 struct chain {
     struct stretch stretches[MOST_TRACED];
     size_t count;
-    bool differ; /* the layers behind them do: it is no loop over pieces of the data, each with its own pass */
+    bool differ;  /* the layers behind them do: it is no loop over pieces of the data, each with its own pass */
+    bool has_own; /* the layer behind the last one has parameters that no other one uses */
 };
 
 /* Draws give something else each time; and what scores are highest, the model says. */
@@ -109,6 +110,16 @@ static void end_chain(struct ap_habit_rows *rows, struct chain *chain)
     *chain = (struct chain){ .count = 0 };
 }
 
+/* Layers of one size each: of one that is used again the gradients are added up, and handed to it once. */
+static bool has_own_parameters(const struct ap_habit_rows *rows, size_t layer)
+{
+    ap_link_key last = ap_habit_last_sequence(rows, layer);
+    for (ap_link_key node = ap_item_sequence(rows, &rows->items[layer]); node && node <= last; node++)
+        if (ap_pair_map_find(&rows->of_parameters, node, 1) != AP_PAIR_NONE)
+            return true;
+    return false;
+}
+
 /* The first one is cut to what the second one has of it, too. */
 static void go_on(struct ap_habit_rows *rows, struct chain *chain, struct stretch next)
 {
@@ -122,9 +133,12 @@ static void go_on(struct ap_habit_rows *rows, struct chain *chain, struct stretc
     if (equal < LEAST_ITEMS) {
         chain->stretches[0] = next;
         chain->count = 1;
+        chain->has_own = has_own_parameters(rows, next.end);
         return;
     }
-    chain->differ |= !ap_habit_is_same(rows, last->end, next.end);
+    bool has_own = has_own_parameters(rows, next.end);
+    chain->differ |= !ap_habit_is_same(rows, last->end, next.end) || (has_own && chain->has_own);
+    chain->has_own |= has_own;
     if (chain->count == 1)
         last->first = last->end - equal;
     next.first = next.end - equal;

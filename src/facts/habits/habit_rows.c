@@ -13,10 +13,21 @@ static void look_at_requests(struct ap_habit_rows *rows, size_t track)
     ap_habit_find_turns(rows);
 }
 
+static enum ap_status look_at_backward(struct ap_habit_rows *rows, size_t track, struct ap_error *reterr)
+{
+    AP_TRY(ap_habit_find_gradients(rows, track, reterr));
+    ap_habit_find_reference(rows, track);
+    ap_habit_find_tables(rows, track);
+    ap_habit_find_work_between(rows);
+    AP_TRY(ap_habit_find_second_order(rows, track, reterr));
+    return rows->goes_again ? AP_OK : ap_habit_find_nodes_again(rows, track, reterr);
+}
+
 static enum ap_status look_at_track(struct ap_habit_rows *rows, size_t track, struct ap_error *reterr)
 {
     bool trains = rows->node_sequences.count != 0;
     AP_TRY(ap_habit_read_items(rows, track, reterr));
+    AP_TRY(ap_habit_find_parameters(rows, reterr));
     AP_TRY(ap_habit_find_loops(rows, reterr));
     AP_TRY(ap_habit_find_forms(rows, reterr));
     AP_TRY(ap_habit_find_sizes(rows, reterr));
@@ -28,15 +39,10 @@ static enum ap_status look_at_track(struct ap_habit_rows *rows, size_t track, st
     ap_habit_find_history(rows);
     ap_habit_find_growing(rows, track);
     AP_TRY(ap_habit_find_attention(rows, reterr));
-    if (trains) {
-        AP_TRY(ap_habit_find_gradients(rows, track, reterr));
-        ap_habit_find_reference(rows, track);
-        ap_habit_find_work_between(rows);
-        AP_TRY(ap_habit_find_second_order(rows, track, reterr));
-        if (!rows->goes_again)
-            AP_TRY(ap_habit_find_nodes_again(rows, track, reterr));
-    }
+    if (trains)
+        AP_TRY(look_at_backward(rows, track, reterr));
     if (trains && rows->has_sequences) {
+        AP_TRY(ap_habit_find_reads(rows, reterr));
         ap_habit_find_passes(rows);
         ap_habit_find_prepared(rows);
     }
@@ -81,6 +87,8 @@ enum ap_status ap_habits_of_rows(struct ap_habits *habits, const struct ap_facts
                                   .node_sequences = { .gate = gate },
                                   .nodes_run = { .gate = gate },
                                   .weights_made = { .gate = gate },
+                                  .of_parameters = { .gate = gate },
+                                  .summed = { .gate = gate },
                                   .made_again = { .gate = gate } };
     enum ap_status status = look_at_rows(&rows, reterr);
     ap_name_patterns_release(&rows.patterns);
@@ -88,6 +96,8 @@ enum ap_status ap_habits_of_rows(struct ap_habits *habits, const struct ap_facts
     ap_pair_map_release(&rows.node_sequences);
     ap_pair_map_release(&rows.nodes_run);
     ap_pair_map_release(&rows.weights_made);
+    ap_pair_map_release(&rows.of_parameters);
+    ap_pair_map_release(&rows.summed);
     ap_pair_map_release(&rows.made_again);
     ap_pair_map_release(&rows.updated);
     AP_FREE(gate, rows.dropped, facts->trace->events.count);

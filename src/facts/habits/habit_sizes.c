@@ -10,6 +10,8 @@
 #define LEAST_PAIRS (64 * 1024) /* elements of all pairs: less costs nothing */
 #define LEAST_GROWTH 8          /* so many times more than the larger of the two has */
 #define PAIR_ITEMS 16           /* operators until the pairs are summed up, with those that make other factors */
+#define CAT_ITEMS 8             /* operators that spread tensors out before they are put side by side */
+#define LAYER_KEEPS 0.2         /* of a layer of all pairs: the sum, and its gradients; our choice */
 #define CUT_ITEMS 8             /* operators behind an order of no known sizes that may use the rest of it */
 #define SORT_ITEMS 48           /* operators behind a sort that may use what it made */
 #define LEAST_CACHE (1 << 20)   /* elements: to put fewer in order costs little */
@@ -32,17 +34,27 @@ bool ap_habit_read_tensors(const struct ap_habit_rows *rows, size_t at, struct a
     return ret_list->count != 0;
 }
 
+/* One that makes none has the number of the next one that does, or none. */
+static bool makes_node(const struct ap_habit_rows *rows, size_t at)
+{
+    ap_link_key own = ap_item_sequence(rows, &rows->items[at]);
+    return own && ap_habit_sequence_after(rows, at) != own;
+}
+
 enum ap_status ap_habit_add_stretch(struct ap_habit_rows *rows, enum ap_habit_id id, size_t first, size_t last, double keeps,
                                     struct ap_error *reterr)
 {
     struct ap_habit_loop *loop;
+    size_t graded = first;
+    while (graded < last && !makes_node(rows, graded))
+        graded++;
     AP_TRY(ap_habit_new_loop(rows, &loop, reterr));
     *loop = (struct ap_habit_loop){ .id = id,
                                     .row = rows->items[first].row,
                                     .end_ns = ap_item_end_ns(rows, &rows->items[last]),
                                     .total_ns = ap_item_end_ns(rows, &rows->items[last]) -
                                                 ap_item_start_ns(rows, &rows->items[first]),
-                                    .first = ap_item_sequence(rows, &rows->items[first]),
+                                    .first = makes_node(rows, graded) ? ap_item_sequence(rows, &rows->items[graded]) : 0,
                                     .last = ap_habit_last_sequence(rows, last),
                                     .keeps = keeps };
     ap_habit_take_names(rows->items + first, last + 1 - first, loop->names);
@@ -104,13 +116,77 @@ static size_t last_of_pairs(struct ap_habit_rows *rows, size_t at, const struct 
     return last;
 }
 
+/* Where sizes are not told: the backward pass sums up the gradients of both tensors, each of which was spread out. */
+static bool was_spread(const struct ap_habit_rows *rows, size_t at)
+{
+    ap_link_key first = ap_item_sequence(rows, &rows->items[at]), last = ap_habit_last_sequence(rows, at);
+    int spread = 0;
+    if (!AP_HAS(ap_item_words(rows, &rows->items[at]), PAIRED_SUM))
+        return first && ap_pair_map_find(&rows->summed, first, 2) != AP_PAIR_NONE;
+    for (ap_link_key node = first; node && node <= last && node < first + 2; node++) /* those that spread out come first */
+        spread += ap_pair_map_find(&rows->summed, node, 1) != AP_PAIR_NONE;
+    return spread == 2;
+}
+
+static enum ap_status look_at_pairs_of_no_size(struct ap_habit_rows *rows, size_t at, struct ap_error *reterr)
+{
+    bool sums_itself = AP_HAS(ap_item_words(rows, &rows->items[at]), PAIRED_SUM);
+    if (!was_spread(rows, at))
+        return AP_OK;
+    for (size_t end = at; end < at + PAIR_ITEMS && ap_habit_is_of_step(rows, at, end); end++) {
+        uint64_t words = ap_item_words(rows, &rows->items[end]);
+        if (sums_itself || (end > at && AP_HAS(words, REDUCTION)))
+            return ap_habit_add_stretch(rows, AP_HABIT_all_pairs, at, end, 0, reterr);
+        if ((words & (AP_BIT(HEAVY) | AP_BIT(MODEL))) || (end > at && rows->items[end].name == rows->items[at].name))
+            break;
+    }
+    return AP_OK;
+}
+
+static bool is_named(const struct ap_habit_rows *rows, size_t at, const char *name)
+{
+    return ap_text_is(ap_trace_text(rows->trace, rows->items[at].name), name);
+}
+
+/* A layer of all pairs, [a; b] for each a and b: the first one before it that spreads a tensor out, which the backward pass
+ * sums up again, where there are two of them; @cat where not. */
+static size_t first_spread(const struct ap_habit_rows *rows, size_t cat)
+{
+    int spread = 0;
+    for (size_t back = cat; back-- > 0 && cat - back <= CAT_ITEMS && ap_habit_is_of_step(rows, cat, back);) {
+        bool spreads = is_named(rows, back, "aten::expand") || is_named(rows, back, "aten::expand_as") ||
+                       is_named(rows, back, "aten::repeat");
+        if (spreads)
+            spread += ap_pair_map_find(&rows->summed, ap_habit_last_sequence(rows, back), 1) != AP_PAIR_NONE;
+        else if (!(ap_item_words(rows, &rows->items[back]) & (AP_BIT(VIEW) | AP_BIT(PIECE))))
+            break;
+        if (spread == 2)
+            return back;
+    }
+    return cat;
+}
+
+/* W [a; b] is W1 a + W2 b: two layers of few rows, and a sum. */
+static enum ap_status look_at_layer_of_pairs(struct ap_habit_rows *rows, size_t layer, struct ap_error *reterr)
+{
+    struct ap_tensor_list list;
+    size_t cat = layer ? layer - 1 : 0;
+    if (!ap_habit_is_of_step(rows, layer, cat) || !is_named(rows, cat, "aten::cat") ||
+        (ap_habit_read_tensors(rows, cat, &list) && list.count != 2))
+        return AP_OK;
+    size_t first = first_spread(rows, cat);
+    return first < cat ? ap_habit_add_stretch(rows, AP_HABIT_all_pairs, first, layer, LAYER_KEEPS, reterr) : AP_OK;
+}
+
 /* From the operator that makes the pairs to the one that sums them up. Between them other factors may be made. */
 static enum ap_status look_at_pairs(struct ap_habit_rows *rows, size_t at, struct ap_error *reterr)
 {
     struct ap_tensor_list list;
     struct ap_tensor_dims pairs;
     bool sums_itself = AP_HAS(ap_item_words(rows, &rows->items[at]), PAIRED_SUM);
-    if (!ap_habit_read_tensors(rows, at, &list) || !read_pairs(&list, &pairs))
+    if (!ap_habit_read_tensors(rows, at, &list))
+        return look_at_pairs_of_no_size(rows, at, reterr);
+    if (!read_pairs(&list, &pairs))
         return AP_OK;
     for (size_t end = at; end < at + PAIR_ITEMS && ap_habit_is_of_step(rows, at, end); end++) {
         uint64_t words = ap_item_words(rows, &rows->items[end]);
@@ -402,6 +478,8 @@ enum ap_status ap_habit_find_sizes(struct ap_habit_rows *rows, struct ap_error *
     for (size_t at = 0; at < rows->item_count; at++) {
         if (ap_item_words(rows, &rows->items[at]) & (AP_BIT(PAIRED) | AP_BIT(PAIRED_SUM)))
             AP_TRY(look_at_pairs(rows, at, reterr));
+        if (AP_HAS(ap_item_words(rows, &rows->items[at]), HEAVY))
+            AP_TRY(look_at_layer_of_pairs(rows, at, reterr));
         if (AP_HAS(ap_item_words(rows, &rows->items[at]), SORT))
             look_at_sort(rows, at);
         look_at_order(rows, at);

@@ -141,6 +141,45 @@ static bool is_unpacking(struct ap_habit_rows *rows, size_t at, const struct ap_
     return packed >= 1 && packed <= MOST_PACKED && floor(packed) >= packed;
 }
 
+/* Of a layer whose weight is W + B @ A the backward pass makes the gradient of all of it, which A and B alone do not need:
+ * half of its work, beside the gradient of its input. */
+static enum ap_status add_whole_gradient(struct ap_habit_rows *rows, size_t layer, struct ap_error *reterr)
+{
+    struct ap_habit_loop *loop;
+    AP_TRY(ap_habit_new_loop(rows, &loop, reterr));
+    *loop = (struct ap_habit_loop){ .id = AP_HABIT_weight_made,
+                                    .row = rows->items[layer].row,
+                                    .end_ns = ap_item_start_ns(rows, &rows->items[layer]),
+                                    .first = ap_item_sequence(rows, &rows->items[layer]),
+                                    .last = ap_habit_last_sequence(rows, layer),
+                                    .keeps = 0.5,
+                                    .is_part = true };
+    return AP_OK;
+}
+
+static enum ap_status add_weight_made(struct ap_habit_rows *rows, size_t first, size_t layer, bool low_rank,
+                                      struct ap_error *reterr)
+{
+    if (low_rank)
+        AP_TRY(add_whole_gradient(rows, layer, reterr));
+    return ap_habit_add_stretch(rows, AP_HABIT_weight_made, first, layer - 1, low_rank ? LOW_RANK_KEEPS : 0, reterr);
+}
+
+/* W + B @ A where sizes are not told: both factors are parameters, and a layer right behind takes the sum. */
+static enum ap_status look_at_weight_of_no_size(struct ap_habit_rows *rows, size_t at, struct ap_error *reterr)
+{
+    static const char *const adds = "aten::add", *const scales = "aten::mul";
+    size_t product = at >= 2 ? at - 2 : at;
+    if (product == at || !ap_text_is(ap_trace_text(rows->trace, rows->items[at - 1].name), adds))
+        return AP_OK;
+    if (product && ap_text_is(ap_trace_text(rows->trace, rows->items[product].name), scales))
+        product--;
+    return ap_habit_is_of_step(rows, at, product) &&
+                   ap_pair_map_find(&rows->of_parameters, ap_habit_last_sequence(rows, product), 2) != AP_PAIR_NONE
+               ? add_weight_made(rows, product, at, true, reterr)
+               : AP_OK;
+}
+
 /* Where nothing is trained weights do not change: what is made for a second call of the layer was there. Where something is,
  * a weight of low rank needs not be made at all. */
 static enum ap_status look_at_weight(struct ap_habit_rows *rows, size_t at, struct ap_error *reterr)
@@ -149,7 +188,9 @@ static enum ap_status look_at_weight(struct ap_habit_rows *rows, size_t at, stru
     struct ap_tensor_list list;
     uint32_t number, before = rows->weights_made.count;
     size_t first = at;
-    if (!ap_habit_read_tensors(rows, at, &list) || list.count < 2)
+    if (!ap_habit_read_tensors(rows, at, &list))
+        return look_at_weight_of_no_size(rows, at, reterr);
+    if (list.count < 2)
         return AP_OK;
     const struct ap_tensor_dims *weight = &list.tensors[1];
     if (weight->count < 2 || elements_of(weight) < LEAST_ELEMENTS || ap_tensor_equal(&list.tensors[0], weight))
@@ -170,7 +211,7 @@ static enum ap_status look_at_weight(struct ap_habit_rows *rows, size_t at, stru
                            rows->items[first].name, &number, reterr));
     if (!trains && number == before)
         return AP_OK;
-    return ap_habit_add_stretch(rows, AP_HABIT_weight_made, first, at - 1, low_rank ? LOW_RANK_KEEPS : 0, reterr);
+    return add_weight_made(rows, first, at, low_rank, reterr);
 }
 
 /* A table that is searched: so many rows, of so many values. */

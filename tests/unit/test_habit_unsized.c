@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: MIT
+ * What habits are told by where no sizes were recorded: typed traces, with the time that each takes and could save. */
+#include "typed_habits.h"
+
+/* Of the backward pass, of any kind. */
+static void node_of(struct run *run, const char *kind, int64_t start_us, int64_t dur_us, uint32_t sequence)
+{
+    char name[100];
+    struct ap_op_detail detail = { .sequence = sequence, .forward_thread = 1 };
+    (void)snprintf(name, sizeof(name), "autograd::engine::evaluate_function: %s", kind);
+    row(run, "1", name, OPERATOR, start_us, dur_us);
+    if (sequence && ap_trace_add_op_detail(run->trace, detail, NULL) != AP_OK)
+        abort();
+}
+
+/* W + B @ A before a layer, with the node of the product; @other: what has its second gradient. */
+static void adapter(struct run *run, const char *behind_product, const char *other)
+{
+    begin(run);
+    op(run, "aten::matmul", 100, 50, 10);
+    op(run, behind_product, 150, 40, 11);
+    op(run, "aten::linear", 200, 30, 12);
+    op(run, "aten::relu", 240, 10, 14);
+    node_of(run, "AddmmBackward0", 330, 70, 13);
+    node_of(run, "AddBackward0", 400, 5, 11);
+    node_of(run, "MmBackward0", 405, 60, 10);
+    node_of(run, "TBackward0", 465, 2, 9);
+    node_of(run, "torch::autograd::AccumulateGrad", 470, 5, 0);
+    node_of(run, other, 475, 5, 0);
+    row(run, "1", "Optimizer.step#SGD.step", ANNOTATION, 500, 10);
+    analyze(run);
+}
+
+static void a_weight_that_two_parameters_make_is_told(void)
+{
+    struct run run;
+    adapter(&run, "aten::add", "torch::autograd::AccumulateGrad");
+    is_int(habit(&run, "weight_made", "count"), 1, "once");
+    is_int(habit(&run, "weight_made", "total_us"), 90 + 65 + 70,
+           "the product and the sum, with their nodes and the layer's");
+    is_int(habit(&run, "weight_made", "saves_us"), 147 + 35, "of the layer's node the gradient of the weight");
+    end(&run);
+    adapter(&run, "aten::add", "ReluBackward0");
+    is_int(habit(&run, "weight_made", "count"), 0, "one factor is an activation: a layer and a residual");
+    end(&run);
+    adapter(&run, "aten::relu", "torch::autograd::AccumulateGrad");
+    is_int(habit(&run, "weight_made", "count"), 0, "no sum of weights");
+    end(&run);
+}
+
+/* @puts into zeros, from which @sequence on; then @then and a sum. */
+static void picked(struct run *run, const char *zeros, uint32_t sequence, const char *then)
+{
+    begin(run);
+    op(run, "aten::log_softmax", 0, 50, 20);
+    op(run, zeros, 60, 40, 0);
+    op(run, "aten::unsqueeze", 101, 2, 0);
+    op(run, "aten::scatter_", 105, 20, 21);
+    op(run, then, 130, 40, sequence);
+    op(run, "aten::sum", 175, 20, sequence + 1);
+    op(run, "aten::mean", 200, 5, sequence + 2);
+    node_of(run, "MulBackward0", 300, 30, sequence);
+    analyze(run);
+}
+
+static void one_score_of_each_row_by_ones_is_told(void)
+{
+    struct run run;
+    picked(&run, "aten::zeros_like", 21, "aten::mul");
+    is_int(habit(&run, "one_hot_product", "total_us"), 135 + 30, "from the zeros to the sum, and the node of the product");
+    end(&run);
+    picked(&run, "aten::zeros_like", 22, "aten::mul");
+    is_int(habit(&run, "one_hot_product", "count"), 0, "what is put there has a gradient: weights of experts");
+    end(&run);
+    picked(&run, "aten::clone", 21, "aten::mul");
+    is_int(habit(&run, "one_hot_product", "count"), 0, "no zeros");
+    end(&run);
+    picked(&run, "aten::zeros", 21, "aten::add");
+    is_int(habit(&run, "one_hot_product", "count"), 0, "sums of rows");
+    end(&run);
+    picked(&run, "aten::one_hot", 21, "aten::mul");
+    is_int(habit(&run, "one_hot_product", "count"), 0, "other operators between");
+    end(&run);
+    begin(&run);
+    op(&run, "aten::one_hot", 0, 40, 0);
+    op(&run, "aten::to", 45, 20, 0);
+    op(&run, "aten::permute", 66, 2, 0);
+    op(&run, "aten::mul", 70, 20, 21);
+    op(&run, "aten::sum", 95, 5, 22);
+    analyze(&run);
+    is_int(habit(&run, "one_hot_product", "total_us"), 100, "with what brings the ones into order");
+    end(&run);
+}
+
+/* The gradient of a table, of which filling takes @zeros_us of @dense_us; then @behind, and an update of two parameters by
+ * @updates each. */
+static void table(struct run *run, int64_t zeros_us, int64_t dense_us, const char *behind, const char *updates,
+                  const char *dims)
+{
+    begin(run);
+    op(run, "aten::embedding", 0, 50, 20);
+    node_of(run, "EmbeddingBackward0", 1000, dense_us + 50, 20);
+    op(run, "EmbeddingBackward0", 1001, dense_us + 10, 0);
+    op_with(run, "aten::embedding_dense_backward", 1002, dense_us, 0, dims, dims ? "[\"float\"]" : NULL);
+    op(run, "aten::zeros", 1003, zeros_us, 0);
+    op(run, behind, 1020 + dense_us, 20, 0);
+    row(run, "1", "Optimizer.step#SGD.step", ANNOTATION, 3000, 1000);
+    op(run, updates, 3010, 350, 0);
+    op(run, "aten::mul_", 3020, 330, 0); /* within it */
+    op(run, updates, 3400, 310, 0);      /* of another matrix as large */
+    analyze(run);
+}
+
+static void tables_with_gradients_of_all_rows_are_told(void)
+{
+    static const char add[] = "aten::add_", detach[] = "aten::detach";
+    struct run run;
+    table(&run, 300, 500, detach, add, NULL);
+    is_int(habit(&run, "embedding_gradient", "total_us"), 300 + 350, "zeros, and the update of one parameter");
+    end(&run);
+    table(&run, 300, 500, detach, "aten::_fused_adamw_", NULL);
+    is_int(habit(&run, "embedding_gradient", "total_us"), 300, "of an update of all at once it is not known");
+    end(&run);
+    table(&run, 300, 950, detach, add, NULL);
+    is_int(habit(&run, "embedding_gradient", "count"), 0, "most of it adds rows: many were looked up");
+    end(&run);
+    table(&run, 90, 110, detach, add, NULL);
+    is_int(habit(&run, "embedding_gradient", "count"), 0, "a small one");
+    end(&run);
+    table(&run, 300, 500, add, add, NULL);
+    is_int(habit(&run, "embedding_gradient", "count"), 0, "a gradient of another use comes in: that of a layer is dense");
+    end(&run);
+    table(&run, 300, 500, detach, add, "[[512,32]]");
+    is_int(habit(&run, "embedding_gradient", "count"), 0, "sizes tell more, where they are known");
+    end(&run);
+}
+
+/* Time steps of a layer that is handed a piece by @takes each time, with another layer behind it. */
+static void time_steps(struct run *run, const char *takes, const char *layer)
+{
+    begin(run);
+    op(run, takes, 0, 4, 0);
+    op(run, "aten::zeros", 5, 4, 0);
+    for (int i = 0; i < 20; i++) {
+        op(run, layer, 1000 + i * 1000, 800, (uint32_t)(100 + 20 * i));
+        op(run, "aten::linear", 1800 + i * 1000, 50, (uint32_t)(110 + 20 * i));
+        op(run, takes, 1900 + i * 1000, 4, (uint32_t)(120 + 20 * i));
+    }
+    op(run, "aten::add", 22000, 4, 600);
+    analyze(run);
+}
+
+static void layers_that_are_handed_time_steps_are_a_loop(void)
+{
+    struct run run;
+    time_steps(&run, "aten::slice", "aten::lstm");
+    is_int(habit(&run, "operator_loop", "count"), 1, "though each takes long, and a layer follows");
+    is_int(habit(&run, "operator_loop", "total_us"), 19904, "from the first to the last");
+    is_int(habit(&run, "operator_loop", "saves_us"), 19904 - 20 * (800 - 30) / 2, "what cells compute stays, of it half");
+    end(&run);
+    time_steps(&run, "aten::cat", "aten::lstm");
+    is_int(habit(&run, "operator_loop", "count"), 0, "each step is made of the one before");
+    end(&run);
+    time_steps(&run, "aten::slice", "aten::layer_norm");
+    is_int(habit(&run, "operator_loop", "count"), 0, "any other layer may be one of many");
+    end(&run);
+}
+
+/* Four times forward and backward a step: into parameters, or as gradients that are asked for. */
+static int64_t passes(const char *last_node, const char *within)
+{
+    struct run run;
+    begin(&run);
+    for (int i = 0; i < 8; i++) {
+        int64_t start_us = i * 100;
+        op(&run, "aten::linear", start_us, 10, (uint32_t)(10 * i + 1));
+        node_of(&run, "AddmmBackward0", start_us + 20, 10, (uint32_t)(10 * i + 1));
+        node_of(&run, last_node, start_us + 30, 5, 0);
+        if (within)
+            op(&run, within, start_us + 31, 3, 0);
+        if (i % 4 == 3)
+            row(&run, "1", "Optimizer.step#SGD.step", ANNOTATION, start_us + 40, 10);
+    }
+    analyze(&run);
+    int64_t count = habit(&run, "micro_batch", "count");
+    end(&run);
+    return count;
+}
+
+static void gradients_that_are_asked_for_are_no_micro_batches(void)
+{
+    static const char accumulates[] = "torch::autograd::AccumulateGrad";
+    is_int(passes(accumulates, accumulates), 8, "all add to the same gradients");
+    is_int(passes(accumulates, NULL), 0, "an inner loop takes the gradients of parameters");
+    is_int(passes("TBackward0", "aten::t"), 0, "a solver, a penalty");
+}
+
+/* Anchors of @sizes, each by six operators, the fourth of which is @of_size; then work on data. */
+static void anchors(struct run *run, int sizes, const char *of_size)
+{
+    const char *const names[] = { "aten::arange", "aten::mul", "aten::meshgrid", of_size, "aten::sub", "aten::stack" };
+    begin(run);
+    for (int i = 0; i < sizes; i++)
+        for (int j = 0; j < 6; j++)
+            op(run, names[j], i * 60 + j * 10, 8, j % 3 ? 5 : 0);
+    op(run, "aten::max", 1000, 50, 5);
+    op(run, "aten::linear", 1100, 50, 5);
+    op(run, "aten::relu", 1200, 50, 6);
+    analyze(run);
+}
+
+static void constants_that_follow_each_other_are_told_apart(void)
+{
+    struct run run;
+    anchors(&run, 9, "aten::full_like");
+    is_int(habit(&run, "constants", "count"), 9, "each round makes one");
+    is_int(habit(&run, "constants", "total_us"), 9 * 58, "with all that it is made by");
+    end(&run);
+    anchors(&run, 3, "aten::full_like");
+    is_int(habit(&run, "constants", "count"), 0, "three may be one");
+    end(&run);
+    anchors(&run, 9, "aten::matmul");
+    is_int(habit(&run, "constants", "total_us"), 9 * 28, "not what data is multiplied with");
+    end(&run);
+}
+
+/* So many layers, with @reads behind each: a statistic of its result, without gradient. */
+static void read_layers(struct run *run, int layers, const char *computes, const char *reads)
+{
+    begin(run);
+    for (int i = 0; i < layers; i++) {
+        int64_t at_us = i * 100;
+        op(run, "aten::linear", at_us, 20, (uint32_t)(10 + 2 * i));
+        op(run, computes, at_us + 30, 10, (uint32_t)(12 + 2 * i));
+        op(run, reads, at_us + 42, 3, (uint32_t)(12 + 2 * i));
+    }
+    op(run, "aten::relu", 9000, 10, (uint32_t)(10 + 2 * layers));
+    op(run, "aten::add", 9020, 10, (uint32_t)(11 + 2 * layers));
+    for (int i = layers; i-- > 0;)
+        node(run, 9100 + (layers - i) * 20, 15, (uint32_t)(10 + 2 * i));
+    analyze(run);
+}
+
+static void values_that_are_read_behind_layers_are_told(void)
+{
+    struct run run;
+    read_layers(&run, 20, "aten::mean", "aten::item");
+    is_int(habit(&run, "scalar_loop", "count"), 20, "a statistic of each");
+    is_int(habit(&run, "scalar_loop", "total_us"), 20 * 15, "and not the nodes of the layers behind");
+    end(&run);
+    read_layers(&run, 12, "aten::mean", "aten::item");
+    is_int(habit(&run, "scalar_loop", "count"), 0, "few layers: numbers that a model needs");
+    end(&run);
+    read_layers(&run, 20, "aten::mean", "aten::detach");
+    is_int(habit(&run, "scalar_loop", "count"), 0, "nothing is read");
+    end(&run);
+    read_layers(&run, 20, "aten::argmax", "aten::item");
+    is_int(habit(&run, "scalar_loop", "count"), 0, "a choice that the program goes on with");
+    end(&run);
+}
+
+/* Two tensors are put together by @pairs and summed up by @sums; in the backward pass so many gradients are summed up. */
+static void pairs_of(struct run *run, const char *pairs, const char *sums, int spread)
+{
+    begin(run);
+    op(run, pairs, 0, 100, 20);
+    op(run, "aten::pow", 105, 60, 21);
+    op(run, sums, 170, 30, 22);
+    op(run, "aten::linear", 210, 30, 23);
+    node_of(run, "SumBackward1", 300, 10, 22);
+    node_of(run, "PowBackward0", 310, 50, 21);
+    node_of(run, "SubBackward0", 360, 90, 20);
+    for (int i = 0; i < spread; i++) {
+        op(run, "aten::sum", 370 + 30 * i, 25, 0);
+        op(run, "aten::sum", 372 + 30 * i, 20, 0); /* within it */
+    }
+    analyze(run);
+}
+
+static void pairs_are_told_by_gradients_that_are_summed_up(void)
+{
+    struct run run;
+    pairs_of(&run, "aten::sub", "aten::sum", 2);
+    is_int(habit(&run, "all_pairs", "total_us"), 200 + 150, "from the pairs to the sum, with their nodes");
+    end(&run);
+    pairs_of(&run, "aten::sub", "aten::sum", 1);
+    is_int(habit(&run, "all_pairs", "count"), 0, "one of them is as large as the result");
+    end(&run);
+    pairs_of(&run, "aten::sub", "aten::sqrt", 2);
+    is_int(habit(&run, "all_pairs", "count"), 0, "what is made of the pairs is wanted");
+    end(&run);
+    begin(&run);
+    op(&run, "aten::cosine_similarity", 0, 100, 20);
+    op(&run, "aten::div", 110, 10, 30);
+    for (uint32_t number = 20; number < 22; number++) {
+        node_of(&run, "ExpandBackward0", 200 + 50 * (number - 20), 40, number);
+        op(&run, "aten::sum", 205 + 50 * (number - 20), 30, 0);
+    }
+    analyze(&run);
+    is_int(habit(&run, "all_pairs", "total_us"), 100 + 40 + 40 + 10, "likewise within one operator");
+    end(&run);
+}
+
+/* Two tensors, or one, are spread out by @spreads and put side by side for a layer. */
+static void layer_of_pairs(struct run *run, int tensors, const char *spreads, const char *layer)
+{
+    begin(run);
+    for (uint32_t i = 0; i < 2; i++) {
+        op(run, "aten::unsqueeze", 20 * i, 5, 20 + 2 * i);
+        op(run, spreads, 10 + 20 * i, 5, 21 + 2 * i);
+    }
+    op(run, "aten::cat", 50, 40, 24);
+    op(run, layer, 100, 100, 25);
+    op(run, "aten::relu", 210, 10, 27);
+    node_of(run, "AddmmBackward0", 300, 200, 26);
+    node_of(run, "CatBackward0", 510, 20, 24);
+    for (uint32_t i = 2; i-- > 0;) {
+        node_of(run, "ExpandBackward0", 600 - 50 * i, 30, 21 + 2 * i);
+        if ((int)i < tensors)
+            op(run, "aten::sum", 605 - 50 * i, 20, 0);
+    }
+    analyze(run);
+}
+
+static void layers_of_all_pairs_are_told(void)
+{
+    struct run run;
+    layer_of_pairs(&run, 2, "aten::expand", "aten::linear");
+    is_int(habit(&run, "all_pairs", "count"), 1, "each row beside each other one");
+    is_int(habit(&run, "all_pairs", "total_us"), 190 + 330,
+           "from the first that is spread out to the layer, with their nodes");
+    end(&run);
+    layer_of_pairs(&run, 1, "aten::expand", "aten::linear");
+    is_int(habit(&run, "all_pairs", "count"), 0, "one of them has as many rows itself");
+    end(&run);
+    layer_of_pairs(&run, 2, "aten::relu", "aten::linear");
+    is_int(habit(&run, "all_pairs", "count"), 0, "two results side by side");
+    end(&run);
+    layer_of_pairs(&run, 2, "aten::expand", "aten::layer_norm");
+    is_int(habit(&run, "all_pairs", "count"), 0, "a norm needs both");
+    end(&run);
+}
+
+int main(void)
+{
+    a_weight_that_two_parameters_make_is_told();
+    one_score_of_each_row_by_ones_is_told();
+    tables_with_gradients_of_all_rows_are_told();
+    layers_that_are_handed_time_steps_are_a_loop();
+    gradients_that_are_asked_for_are_no_micro_batches();
+    constants_that_follow_each_other_are_told_apart();
+    values_that_are_read_behind_layers_are_told();
+    pairs_are_told_by_gradients_that_are_summed_up();
+    layers_of_all_pairs_are_told();
+    return done();
+}

@@ -56,6 +56,56 @@ static void queues_that_are_moved_on_are_told(void)
     end(&run);
 }
 
+/* A window over a stream: what is oldest is @cut off, and a frame put behind. @between works on @on from turn to turn. */
+static void window(struct run *run, const char *cut, const char *joined, const char *between, const char *on)
+{
+    begin(run);
+    for (int i = 0; i < 10; i++) {
+        op_with(run, "aten::slice", i * 1000, 5, 0, cut, floats);
+        op_with(run, "aten::unsqueeze", i * 1000 + 10, 5, 0, "[[64], []]", floats);
+        op_with(run, "aten::cat", i * 1000 + 20, 110, 0, joined, "[\"TensorList\",\"Scalar\"]");
+        op_with(run, between, i * 1000 + 200, 50, 0, on, floats);
+    }
+    analyze(run);
+}
+
+static void windows_over_a_stream_are_told(void)
+{
+    static const char whole[] = "[[4096, 64], [], [], [], []]", joined[] = "[[[4095, 64], [1, 64]], []]";
+    struct run run;
+    window(&run, whole, joined, "aten::mean", whole);
+    is_int(habit(&run, "growing_cat", "count"), 9, "the oldest is cut off first: each goes on with what the last one made");
+    end(&run);
+    window(&run, whole, "[[[1, 64], [4095, 64]], []]", "aten::linear", "[[4096, 64], [8, 64]]");
+    is_int(habit(&run, "growing_cat", "count"), 9, "put in front; a layer of another width reads all of it");
+    end(&run);
+    window(&run, whole, joined, "aten::linear", "[[4096, 64], [64, 64]]");
+    is_int(habit(&run, "growing_cat", "count"), 0, "what a layer has made is shifted by a position");
+    end(&run);
+    window(&run, whole, joined, "aten::layer_norm", whole);
+    is_int(habit(&run, "growing_cat", "count"), 0, "likewise a norm");
+    end(&run);
+    window(&run, "[[4097, 64], [], [], [], []]", joined, "aten::mean", whole);
+    is_int(habit(&run, "growing_cat", "count"), 0, "more is cut off than is put behind");
+    end(&run);
+}
+
+static void shifts_that_are_written_over_are_told(void)
+{
+    struct run run;
+    for (int writes = 0; writes < 2; writes++) {
+        begin(&run);
+        for (int i = 0; i < 10; i++) {
+            op_with(&run, "aten::roll", i * 1000, 100, 0, "[[4096, 64], [], []]", floats);
+            op_with(&run, "aten::select", i * 1000 + 110, 5, 0, "[[4096, 64], [], []]", floats);
+            op_with(&run, writes ? "aten::copy_" : "aten::mul", i * 1000 + 120, 5, 0, "[[64], [64]]", floats);
+        }
+        analyze(&run);
+        is_int(habit(&run, "growing_cat", "count"), writes ? 10 : 0, writes ? "the end is written over" : "a piece is read");
+        end(&run);
+    }
+}
+
 /* Passes of six layers, after each of which a token is chosen; the time of layers rises, and that of attention. */
 static void answers(struct run *run, int layer_us, int attention_us, int view_us, const char *dims)
 {
@@ -232,6 +282,8 @@ int main(void)
 {
     lists_that_grow_are_told_by_their_time();
     queues_that_are_moved_on_are_told();
+    windows_over_a_stream_are_told();
+    shifts_that_are_written_over_are_told();
     prefixes_that_grow_are_told_by_their_time();
     models_of_equal_sizes_are_told_apart_by_order();
     sparse_matrices_made_dense_are_told();

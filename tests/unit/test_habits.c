@@ -511,6 +511,30 @@ static void inference_that_makes_nodes_is_told(void)
     end(&run);
 }
 
+static void encoders_that_cannot_be_fused_are_told(void)
+{
+    static const char *const packed[] = { "aten::unflatten", "aten::unsqueeze", "aten::transpose", "aten::squeeze",
+                                          "aten::contiguous" };
+    struct run run;
+    for (int in_order = 0; in_order < 2; in_order++) {
+        begin(&run);
+        op(&run, "aten::linear", 0, 50, 1);
+        for (int i = 0; i < 5; i++)
+            op(&run, packed[in_order ? i : 4 - i], 50 + i * 20, 20, (uint32_t)(4 + i));
+        op(&run, "aten::scaled_dot_product_attention", 200, 40, 9);
+        op(&run, "aten::add", 240, 30, 10);
+        op(&run, "aten::linear", 270, 50, 11);
+        op(&run, "aten::relu", 320, 30, 14);
+        op(&run, "aten::linear", 350, 50, 15);
+        op(&run, "aten::mean", 400, 10, 18);
+        analyze(&run);
+        is_int(habit(&run, "inference_graph", "count"), 11, "all but the last one made nodes");
+        is_int(habit(&run, "inference_graph", "saves_us"), in_order ? 5 * 20 + 30 + 5 * 2 : 11 * 2,
+               in_order ? "a layer of an encoder: what brings into order, and the activation" : "2 us a node");
+        end(&run);
+    }
+}
+
 static void constants_are_counted_where_they_repeat(void)
 {
     struct run run;
@@ -1650,6 +1674,7 @@ int main(void)
     the_backward_of_a_last_pass_may_still_come();
     what_follows_the_optimizer_is_no_evaluation_without_marks();
     inference_that_makes_nodes_is_told();
+    encoders_that_cannot_be_fused_are_told();
     constants_are_counted_where_they_repeat();
     the_order_of_products_is_judged_by_shapes();
     layers_of_one_input_are_no_order();

@@ -8,6 +8,7 @@
 #define MICRO_PASSES 4       /* backward passes a step: so many are small batches by intent */
 #define MOST_TO_DETACH 512   /* items of a step in which a result is taken out of its graph */
 #define MOST_TO_SPREAD 6     /* operators from answers that are put together to their spread */
+#define MOST_OF_ENCODER 40   /* operators of an encoder's layer from its projection on */
 #define LEAST_OF_LAYERS 0.25 /* of a pass without gradients: with less, what acts upon single answers has the time */
 
 /* ---- passes that no backward pass goes through ---- */
@@ -219,20 +220,44 @@ static bool wants_noise(const struct ap_habit_rows *rows)
     return false;
 }
 
+/* The projection of nn.MultiheadAttention: queries, keys and values in one product, which is then brought into order. */
+static bool is_packed_projection(const struct ap_habit_rows *rows, size_t at)
+{
+    static const char *const parts[] = { "aten::unflatten", "aten::unsqueeze", "aten::transpose", "aten::squeeze",
+                                         "aten::contiguous" };
+    for (size_t i = 0; i < AP_COUNT_OF(parts); i++)
+        if (at + i >= rows->item_count || !ap_text_is(ap_row_name(rows->trace, rows->items[at + i].row), parts[i]))
+            return false;
+    return true;
+}
+
+/* Of attention or a layer of an encoder from its projection on: what the fused form of PyTorch does without, which gradients
+ * keep it from. It brings nothing into order, and its activation is a part of the product before. */
+static bool is_fused_away(const struct ap_habit_rows *rows, size_t at)
+{
+    uint64_t words = ap_item_words(rows, &rows->items[at]);
+    struct ap_text name = ap_row_name(rows->trace, rows->items[at].row);
+    return (words & (AP_BIT(VIEW) | AP_BIT(PIECE) | AP_BIT(COPY)) && !AP_HAS(words, HEAVY)) ||
+           ap_text_is(name, "aten::unflatten") || ap_text_is(name, "aten::relu") || ap_text_is(name, "aten::gelu");
+}
+
 void ap_habit_find_graphs(struct ap_habit_rows *rows)
 {
     bool noise = wants_noise(rows);
+    size_t encoder_end = 0; /* behind the items of the last such layer */
     for (size_t i = 0; i < rows->item_count; i++) {
         const struct ap_habit_item *item = &rows->items[i];
         int64_t dur_ns = ap_item_end_ns(rows, item) - ap_item_start_ns(rows, item);
         if (!ap_habit_is_call(rows, item))
             continue;
         bool drops = AP_HAS(ap_item_words(rows, item), DROPOUT);
+        encoder_end = is_packed_projection(rows, i) ? i + MOST_OF_ENCODER : encoder_end;
+        bool goes = drops || item->drops || (i < encoder_end && is_fused_away(rows, i));
         if (drops && !noise)
             (void)ap_habit_add(rows->habits, AP_HABIT_inference_dropout, item->row, dur_ns, dur_ns);
         if (ap_item_sequence(rows, item) && ap_habit_sequence_after(rows, i) > ap_item_sequence(rows, item))
             (void)ap_habit_add(rows->habits, AP_HABIT_inference_graph, item->row, dur_ns,
-                               drops || item->drops || dur_ns < AP_HABIT_NODE_NS ? dur_ns : AP_HABIT_NODE_NS);
+                               goes || dur_ns < AP_HABIT_NODE_NS ? dur_ns : AP_HABIT_NODE_NS);
     }
 }
 

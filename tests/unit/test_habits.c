@@ -1601,9 +1601,13 @@ static void a_draw_from_all_that_is_sorted_is_told(void)
     op_with(&run, "aten::sort", 3000, 400, 0, "[[2,9000],[]]", one); /* nothing tells that a part is enough */
     op_with(&run, "aten::softmax", 3400, 30, 0, "[[2,9000],[]]", one);
     op_with(&run, "aten::multinomial", 3440, 60, 0, "[[2,9000],[]]", one);
+    op_with(&run, "aten::sort", 4000, 400, 0, "[[3,9000],[]]", one); /* what is drawn from is cut behind the sum */
+    op_with(&run, "aten::cumsum", 4400, 30, 0, "[[3,9000],[]]", one);
+    op_with(&run, "aten::slice", 4430, 1, 0, "[[3,9000],[]]", one);
+    op_with(&run, "aten::multinomial", 4440, 60, 0, "[[3,64],[]]", one);
     analyze(&run);
-    is_int(habit(&run, "whole_sort", "count"), 2, "summed up or cut, and one drawn");
-    is_int(habit(&run, "whole_sort", "total_us"), 500 + 491, "the sort and what works on all of it behind");
+    is_int(habit(&run, "whole_sort", "count"), 3, "summed up or cut, and one drawn");
+    is_int(habit(&run, "whole_sort", "total_us"), 500 + 491 + 431, "the sort and what works on all of it behind");
     end(&run);
 }
 

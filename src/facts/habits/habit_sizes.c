@@ -127,6 +127,17 @@ struct sorted_use {
     int64_t behind_ns; /* work on as many elements behind the sort */
 };
 
+/* Of as many rows, and fewer in each: one is drawn from the head of what was sorted. */
+static bool draws_from_part(const struct ap_habit_rows *rows, size_t at, const struct ap_tensor_dims *all)
+{
+    struct ap_tensor_list list;
+    if (!AP_HAS(ap_item_words(rows, &rows->items[at]), DRAW) || !ap_habit_read_tensors(rows, at, &list))
+        return false;
+    const struct ap_tensor_dims *part = &list.tensors[0];
+    return part->count == all->count && part->dims[part->count - 1] < all->dims[all->count - 1] &&
+           ap_tensor_elements(part, 0, part->count - 1) == ap_tensor_elements(all, 0, all->count - 1);
+}
+
 static struct sorted_use use_of_sorted(struct ap_habit_rows *rows, size_t at, const struct ap_tensor_dims *all)
 {
     struct sorted_use use = { .takes_part = false };
@@ -134,6 +145,7 @@ static struct sorted_use use_of_sorted(struct ap_habit_rows *rows, size_t at, co
         const struct ap_habit_item *item = &rows->items[next];
         if (use.takes_part && ap_habit_is_same(rows, at, next))
             break; /* the next request: what it sorts was made anew */
+        use.draws = use.takes_part && draws_from_part(rows, next, all);
         if (!ap_habit_has_tensor(rows, next, all))
             continue;
         use.behind_ns += ap_item_end_ns(rows, item) - ap_item_start_ns(rows, item);

@@ -575,6 +575,24 @@ static void the_order_of_products_is_judged_by_shapes(void)
     end(&run);
 }
 
+/* The large product of two goes into something else as well, @behind. */
+static void products_that_are_used_again_are_no_order(void)
+{
+    static const char types[] = "[\"float\",\"float\"]";
+    static const char *const behind[] = { "[[400,500],[500]]", "[[500,400],[400,4]]" };
+    struct run run;
+    for (int i = 0; i < 2; i++) {
+        begin(&run);
+        op_with(&run, "aten::mm", 0, 900, 0, "[[400,300],[300,500]]", types);
+        op_with(&run, "aten::mm", 910, 100, 0, "[[400,500],[500,4]]", types);
+        op_with(&run, "aten::mv", 1020, 10, 0, behind[i], types);
+        op_with(&run, "aten::mm", 2000, 900, 0, "[[400,300],[300,500]]", types);
+        analyze(&run);
+        is_int(habit(&run, "product_order", "count"), i, i ? "another tensor" : "it has to be made");
+        end(&run);
+    }
+}
+
 /* An adapter beside a layer: x W, then x A with the same x, all of x, W and x W of one size. */
 static void layers_of_one_input_are_no_order(void)
 {
@@ -1681,6 +1699,7 @@ int main(void)
     encoders_that_cannot_be_fused_are_told();
     constants_are_counted_where_they_repeat();
     the_order_of_products_is_judged_by_shapes();
+    products_that_are_used_again_are_no_order();
     layers_of_one_input_are_no_order();
     shapes_tell_of_doubles_and_of_growth();
     tables_and_one_hot_rows_are_told_by_shapes();

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "habit_items.h"
+#include "sort.h"
 #include "tensor_dims.h"
 
 #include "poison.h"
@@ -21,6 +22,7 @@ _Static_assert(AP_WORD_COUNT <= 63, "habit_words.def: no bit is left for one mor
 #define LEAST_ZEROS 2          /* Adam has two for each tensor */
 #define FUSED_NEEDS (7.0 / 19) /* tensors that Adam reads and writes when fused, and one operator after the other */
 #define ORDER_GAIN 4.0         /* so many times less arithmetic in another order */
+#define MOST_TO_USER 24        /* operators behind both products that may use the first one */
 #define MOST_CALLERS 3         /* operators around a product: linear, matmul */
 
 struct product {
@@ -300,6 +302,53 @@ static enum ap_status follow_products(struct ap_habit_rows *rows, struct reading
     return AP_OK;
 }
 
+/* What the first of two products has made: a view may have other dimensions before the last. */
+static bool reads_product(const struct ap_habit_rows *rows, size_t at, const struct product *product)
+{
+    struct ap_tensor_list list;
+    double elements = product->batch * product->rows * product->columns;
+    bool reads = ap_habit_read_tensors(rows, at, &list);
+    for (int i = 0; reads && i < list.count; i++) {
+        const struct ap_tensor_dims *tensor = &list.tensors[i];
+        if ((double)tensor->dims[tensor->count - 1] >= product->columns &&
+            (double)tensor->dims[tensor->count - 1] <= product->columns &&
+            ap_tensor_elements(tensor, 0, tensor->count) >= elements &&
+            ap_tensor_elements(tensor, 0, tensor->count) <= elements)
+            return true;
+    }
+    return false;
+}
+
+/* The other order has no such product: where something else uses it as well, it has to be made. Not the next round's. */
+static bool is_product_used_behind(const struct ap_habit_rows *rows, const struct ap_habit_loop *loop)
+{
+    struct product product;
+    size_t first = 0, at = 0;
+    if (!read_product(rows, loop->row, &product))
+        return false;
+    int64_t start_ns = rows->trace->events.start_ns[loop->row];
+    AP_BISECT(first, rows->item_count, i, ap_item_start_ns(rows, &rows->items[i]) <= start_ns);
+    AP_BISECT(at, rows->item_count, i, ap_item_start_ns(rows, &rows->items[i]) < loop->end_ns);
+    if (!first || !at)
+        return false;
+    for (size_t end = at + MOST_TO_USER; at < end && ap_habit_is_of_step(rows, first - 1, at); at++)
+        if (ap_habit_is_same(rows, first - 1, at))
+            return false;
+        else if (reads_product(rows, at, &product))
+            return true;
+    return false;
+}
+
+/* Of the loops from @first on. */
+static void keep_unused_products(struct ap_habit_rows *rows, size_t first)
+{
+    size_t kept = first;
+    for (size_t i = first; i < rows->loop_count; i++)
+        if (rows->loops[i].id != AP_HABIT_product_order || !is_product_used_behind(rows, &rows->loops[i]))
+            rows->loops[kept++] = rows->loops[i];
+    rows->loop_count = kept;
+}
+
 /* A fused optimizer goes once over the tensors, and calls nothing small. On the host longer lists are gone over as short
  * ones are: what they save is the way to the calls. */
 static void end_update(struct ap_habit_rows *rows, struct reading *reading)
@@ -353,6 +402,7 @@ enum ap_status ap_habit_read_items(struct ap_habit_rows *rows, size_t track, str
     struct reading reading = {
         .covered_ns = INT64_MIN, .accumulating_ns = INT64_MIN, .update = AP_NO_ROW, .step = { &rows->facts->steps, 0 }
     };
+    size_t first_loop = rows->loop_count;
     rows->item_count = 0;
     for (size_t at = order->track_start[track]; at < order->track_start[track + 1]; at++) {
         uint32_t row = order->rows[at], kinds = 1u << AP_KIND_operator | 1u << AP_KIND_annotation;
@@ -378,6 +428,7 @@ enum ap_status ap_habit_read_items(struct ap_habit_rows *rows, size_t track, str
     }
     close_nodes(rows, &reading, INT64_MAX);
     end_update(rows, &reading);
+    keep_unused_products(rows, first_loop);
     return AP_OK;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Batches that are mostly padding: traces typed by hand. */
+ * Layers that work on more than is there, padding or enlarged images: traces typed by hand. */
 #include "typed_habits.h"
 
 #define ONE "[\"float\",\"Scalar\"]"
@@ -155,6 +155,47 @@ static void a_matrix_is_no_batch(void)
     end(&run);
 }
 
+/* An image is resized, a layer sees it, and @then works on what the layer made; a head follows. */
+static void resized(struct run *run, const char *image, const char *then, const char *sizes)
+{
+    begin(run);
+    op_with(run, "aten::upsample_bilinear2d", 0, 100, 0, image, TWO);
+    op_with(run, "aten::sub", 100, 50, 0, "[[8,3,192,192],[3,1,1]]", TWO);
+    op_with(run, "aten::conv2d", 150, 800, 10, "[[8,3,192,192],[16,3,3,3]]", TWO);
+    op_with(run, "aten::relu", 950, 40, 11, "[[8,16,96,96]]", TWO);
+    op_with(run, then, 990, 10, 12, sizes, TWO);
+    op_with(run, "aten::linear", 1000, 20, 13, "[[8,16],[10,16]]", TWO);
+    node(run, 1100, 200, 12);
+    node(run, 1300, 600, 10);
+    analyze(run);
+}
+
+static void images_that_are_enlarged_are_told(void)
+{
+    static const char small[] = "[[8,3,96,96],[],[],[],[]]", pooled[] = "[[8,16,96,96],[]]";
+    struct run run;
+    resized(&run, small, "aten::mean", pooled);
+    is_int(habit(&run, "enlarged_image", "count"), 1, "four times as many places, which are pooled");
+    is_int(habit(&run, "enlarged_image", "total_us"), 850 + 800, "from the first layer to the pooling, and their nodes");
+    is_int(habit(&run, "enlarged_image", "saves_us"), 1650 * 3 / 4, "a quarter stays");
+    end(&run);
+    resized(&run, small, "aten::adaptive_avg_pool2d", pooled);
+    is_int(habit(&run, "enlarged_image", "count"), 1, "pooled in another way");
+    end(&run);
+    resized(&run, small, "aten::flatten", pooled);
+    is_int(habit(&run, "enlarged_image", "count"), 0, "a model for one size");
+    end(&run);
+    resized(&run, small, "aten::upsample_bilinear2d", pooled);
+    is_int(habit(&run, "enlarged_image", "count"), 0, "a picture is made: the size is that of the result");
+    end(&run);
+    resized(&run, "[[8,3,160,160],[],[],[],[]]", "aten::mean", pooled);
+    is_int(habit(&run, "enlarged_image", "count"), 0, "about the same size");
+    end(&run);
+    resized(&run, "[[8,16,96,96],[],[],[],[]]", "aten::mean", pooled);
+    is_int(habit(&run, "enlarged_image", "count"), 0, "maps of a model");
+    end(&run);
+}
+
 int main(void)
 {
     rows_that_are_written_one_by_one_are_told();
@@ -162,5 +203,6 @@ int main(void)
     sequences_of_unlike_lengths_are_told();
     padding_that_no_layer_works_on_costs_nothing();
     a_matrix_is_no_batch();
+    images_that_are_enlarged_are_told();
     return done();
 }

@@ -335,6 +335,106 @@ static void objects_in_lists_are_told_by_their_bytes(void)
     end(&run);
 }
 
+/* Requests that wait in a list, answered in turn; @then: what is called @gap_us behind the choice, of such @types. */
+static void requests(struct run *run, int gap_us, const char *then, const char *types)
+{
+    begin(run);
+    for (int i = 0; i < 20; i++) {
+        op_with(run, "aten::linear", i * 200, 50, 0, "[[1,8],[8,8],[8]]", "[\"float\",\"float\",\"float\"]");
+        op_with(run, "aten::argmax", i * 200 + 60, 130 - gap_us, 0, "[[1,8],[]]", two);
+        op_with(run, then, i * 200 + 190, 5, 0, "[[8],[]]", types);
+    }
+    analyze(run);
+}
+
+static void requests_that_wait_in_a_list_are_told(void)
+{
+    struct run run;
+    requests(&run, 10, "aten::unsqueeze", floats);
+    is_int(habit(&run, "single_request", "count"), 20, "nothing looks at the choice");
+    end(&run);
+    requests(&run, 60, "aten::unsqueeze", floats);
+    is_int(habit(&run, "single_request", "count"), 0, "time enough for a player to act");
+    end(&run);
+    requests(&run, 10, "aten::unsqueeze", "[\"long int\"]");
+    is_int(habit(&run, "single_request", "count"), 0, "the choice itself");
+    end(&run);
+    requests(&run, 10, "aten::embedding", floats);
+    is_int(habit(&run, "single_request", "count"), 0, "looked up");
+    end(&run);
+}
+
+/* Weights are drawn and copied over, and a layer of @weight answers. */
+static void built(struct run *run, int times, const char *weight)
+{
+    begin(run);
+    for (int i = 0; i < times; i++) {
+        op_with(run, "aten::uniform_", i * 1000, 100, 0, "[[16,8],[],[],[]]", floats);
+        op_with(run, "aten::uniform_", i * 1000 + 110, 5, 0, "[[16],[],[],[]]", floats);
+        op_with(run, "aten::copy_", i * 1000 + 700, 10, 0, "[[16,8],[16,8],[]]", two);
+        op_with(run, "aten::linear", i * 1000 + 800, 20, 0, weight, two);
+        op_with(run, "aten::linear", i * 1000 + 900, 20, 0, weight, two);
+    }
+    analyze(run);
+}
+
+static void models_that_are_built_for_each_request_are_told(void)
+{
+    struct run run;
+    built(&run, 3, "[[1,8],[16,8]]");
+    is_int(habit(&run, "model_built", "count"), 3, "each of them");
+    is_int(habit(&run, "model_built", "total_us"), 3 * 800, "to the first layer, with what is read from a file");
+    end(&run);
+    built(&run, 1, "[[1,8],[16,8]]");
+    is_int(habit(&run, "model_built", "count"), 0, "the model has to be built once");
+    end(&run);
+    built(&run, 3, "[[16,8],[8,8]]");
+    is_int(habit(&run, "model_built", "count"), 0, "noise that a model begins with");
+    end(&run);
+}
+
+/* Four beams in turn, of @layers layers each; @last ends a pass. */
+static void beams(struct run *run, int layers, const char *first, const char *last, const char *joins)
+{
+    int64_t at_us = 0;
+    begin(run);
+    for (int i = 0; i < 4; i++) {
+        op(run, first, at_us, 5, 0);
+        at_us += 10;
+        for (int layer = 0; layer < layers; layer++, at_us += 30) {
+            op(run, "aten::layer_norm", at_us, 5, 0);
+            op(run, "aten::linear", at_us + 10, 5, 0);
+            op(run, layer % 2 ? "aten::gelu" : "aten::add", at_us + 20, 5, 0);
+        }
+        op(run, last, at_us, 5, 0);
+        at_us += 10;
+    }
+    op(run, joins, at_us, 5, 0);
+    analyze(run);
+}
+
+static void passes_in_turn_are_told(void)
+{
+    struct run run;
+    beams(&run, 30, "aten::embedding", "aten::log_softmax", "aten::stack");
+    is_int(habit(&run, "pass_in_turn", "count"), 1, "without sizes");
+    is_int(habit(&run, "pass_in_turn", "total_us"), 4 * 920 - 5, "with the gaps between");
+    is_int(habit(&run, "pass_in_turn", "saves_us"), (4 * 920 - 5) * 3 / 4, "one pass stays");
+    end(&run);
+    beams(&run, 30, "aten::unsqueeze", "aten::log_softmax", "aten::stack");
+    is_int(habit(&run, "pass_in_turn", "count"), 0, "nothing is looked up: blocks of one model");
+    end(&run);
+    beams(&run, 30, "aten::embedding", "aten::add", "aten::stack");
+    is_int(habit(&run, "pass_in_turn", "count"), 0, "a pass may go on with what the one before has made");
+    end(&run);
+    beams(&run, 30, "aten::embedding", "aten::argmax", "aten::stack");
+    is_int(habit(&run, "pass_in_turn", "count"), 0, "with what was chosen");
+    end(&run);
+    beams(&run, 30, "aten::embedding", "aten::log_softmax", "aten::mul");
+    is_int(habit(&run, "pass_in_turn", "count"), 0, "nothing is put together");
+    end(&run);
+}
+
 int main(void)
 {
     objects_in_lists_are_told_by_their_bytes();
@@ -346,5 +446,8 @@ int main(void)
     work_that_a_crop_throws_away_is_told();
     texts_that_are_read_off_one_by_one_are_told();
     noise_that_is_wanted_is_not_told();
+    requests_that_wait_in_a_list_are_told();
+    models_that_are_built_for_each_request_are_told();
+    passes_in_turn_are_told();
     return done();
 }

@@ -11,6 +11,8 @@
 #define LOOKS_BEHIND_EACH 16 /* operators behind it that may use the rest, for each operator of the thread */
 #define MOST_JOINS 8         /* operators that put results together, one behind the other */
 #define MOST_OF_STEP 512
+#define LEAST_ENLARGED 1.5     /* so many times more places than the image had */
+#define MOST_TO_FIRST_LAYER 16 /* operators from a resize to the layer that sees what it made */
 
 static double elements_of(const struct ap_tensor_dims *tensor)
 {
@@ -217,6 +219,68 @@ static enum ap_status look_at_resample(struct ap_habit_rows *rows, size_t at, st
     return ap_habit_add_stretch(rows, AP_HABIT_resample, at, at + goes_on, 0, reterr);
 }
 
+/* ---- images that are made larger for a model that takes any size ---- */
+
+static double places_of(const struct ap_tensor_dims *image)
+{
+    return image->count == 4 ? (double)image->dims[2] * (double)image->dims[3] : 0;
+}
+
+/* The layer that sees the larger image; 0 = none. Of several images that are resized one by one only the last one tells. */
+static size_t first_layer_of(const struct ap_habit_rows *rows, size_t at, const struct ap_tensor_dims *image)
+{
+    struct ap_tensor_list list;
+    for (size_t next = at + 1; next <= at + MOST_TO_FIRST_LAYER && ap_habit_is_of_step(rows, at, next); next++) {
+        uint64_t words = ap_item_words(rows, &rows->items[next]);
+        if (AP_HAS(words, RESIZE))
+            return 0;
+        if (!AP_HAS(words, WEIGHTED))
+            continue;
+        bool sees = ap_habit_read_tensors(rows, next, &list) && list.tensors[0].dims[1] == image->dims[1] &&
+                    places_of(&list.tensors[0]) >= LEAST_ENLARGED * places_of(image);
+        return sees ? next : 0;
+    }
+    return 0;
+}
+
+/* Over all places, behind which any size is the same. */
+static bool is_pooled(const struct ap_habit_rows *rows, size_t at)
+{
+    return AP_HAS(ap_item_words(rows, &rows->items[at]), REDUCTION) ||
+           ap_text_starts_with(ap_row_name(rows->trace, rows->items[at].row), "aten::adaptive_");
+}
+
+/* The last operator on images from the first layer on, where that pools them; 0 = another one, or a model for one size. */
+static size_t pooled_at(const struct ap_habit_rows *rows, size_t at, size_t layer)
+{
+    struct ap_tensor_list list;
+    size_t last = 0;
+    for (size_t next = layer; ap_habit_is_of_step(rows, at, next) && !ap_habit_is_same(rows, at, next); next++) {
+        if (AP_HAS(ap_item_words(rows, &rows->items[next]), RESIZE))
+            return 0;
+        if (!ap_habit_read_tensors(rows, next, &list))
+            continue;
+        if (last && AP_HAS(ap_item_words(rows, &rows->items[next]), WEIGHTED) && list.tensors[0].count < 4 &&
+            is_pooled(rows, last))
+            return last;
+        last = places_of(&list.tensors[0]) > 1 ? next : last;
+    }
+    return last && is_pooled(rows, last) ? last : 0;
+}
+
+/* Layers take as much less as there are fewer places. */
+static enum ap_status look_at_enlarged(struct ap_habit_rows *rows, size_t at, struct ap_error *reterr)
+{
+    struct ap_tensor_list list, made;
+    if (!ap_habit_read_tensors(rows, at, &list) || places_of(&list.tensors[0]) <= 0 || !has_colors(&list.tensors[0]))
+        return AP_OK;
+    size_t layer = first_layer_of(rows, at, &list.tensors[0]), last = layer ? pooled_at(rows, at, layer) : 0;
+    if (!last || !ap_habit_read_tensors(rows, layer, &made))
+        return AP_OK;
+    return ap_habit_add_stretch(rows, AP_HABIT_enlarged_image, layer, last,
+                                places_of(&list.tensors[0]) / places_of(&made.tensors[0]), reterr);
+}
+
 enum ap_status ap_habit_look_at_images(struct ap_habit_rows *rows, size_t at, struct ap_error *reterr)
 {
     uint64_t words = ap_item_words(rows, &rows->items[at]);
@@ -224,6 +288,8 @@ enum ap_status ap_habit_look_at_images(struct ap_habit_rows *rows, size_t at, st
         AP_TRY(look_at_taken(rows, at, reterr));
     if (ap_text_is(ap_row_name(rows->trace, rows->items[at].row), "aten::slice"))
         AP_TRY(look_at_crop(rows, at, reterr));
+    if (AP_HAS(words, RESIZE))
+        AP_TRY(look_at_enlarged(rows, at, reterr));
     return AP_HAS(words, RESAMPLE) ? look_at_resample(rows, at, reterr) : AP_OK;
 }
 

@@ -441,7 +441,7 @@ enum ap_status ap_habit_find_loops(struct ap_habit_rows *rows, struct ap_error *
 /* A whole forward pass, with other loops in it: their nodes are its own, too. */
 static bool is_pass(const struct ap_habit_loop *loop)
 {
-    return loop->id == AP_HABIT_padded_sample;
+    return loop->id == AP_HABIT_padded_sample || loop->id == AP_HABIT_enlarged_image;
 }
 
 static int by_sequence(const void *left, const void *right)

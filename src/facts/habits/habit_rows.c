@@ -9,6 +9,8 @@ static void look_at_requests(struct ap_habit_rows *rows, size_t track)
     if (track == rows->facts->main_track)
         ap_habit_find_single_requests(rows);
     ap_habit_find_packed(rows);
+    ap_habit_find_built(rows);
+    ap_habit_find_turns(rows);
 }
 
 static enum ap_status look_at_track(struct ap_habit_rows *rows, size_t track, struct ap_error *reterr)

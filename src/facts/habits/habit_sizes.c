@@ -15,10 +15,11 @@
 #define LEAST_CACHE (1 << 20)   /* elements: to put fewer in order costs little */
 #define MOST_BETWEEN_TWO 4      /* operators from keys to values */
 #define LEAST_POSITIONS 2
-#define LEAST_REQUESTS 16 /* calls of one layer */
-#define NAMED_ITEMS 16    /* of the first request: operators that are named */
-#define SORT_KEEPS 0.05   /* likewise topk */
-#define LEAST_DRAWN 4096  /* elements: sorting fewer costs nothing */
+#define AT_ONCE_NS INT64_C(30000) /* from a choice to the next request that waits: no player acts in it */
+#define LEAST_REQUESTS 16         /* calls of one layer */
+#define NAMED_ITEMS 16            /* of the first request: operators that are named */
+#define SORT_KEEPS 0.05           /* likewise topk */
+#define LEAST_DRAWN 4096          /* elements: sorting fewer costs nothing */
 
 bool ap_habit_read_tensors(const struct ap_habit_rows *rows, size_t at, struct ap_tensor_list *ret_list)
 {
@@ -327,6 +328,26 @@ static bool takes_a_row(const struct ap_habit_rows *rows, size_t at)
            ap_habit_read_tensors(rows, at, &list) && list.tensors[0].dims[0] > 1;
 }
 
+/* Right behind the choice a layer is called with numbers of its own: nothing looks at what was chosen, and there was no time
+ * for a player to act upon it. */
+static bool is_not_used(const struct ap_habit_rows *rows, size_t at)
+{
+    struct ap_tensor_list list;
+    for (size_t next = at + 1; ap_habit_is_of_step(rows, at, next); next++) {
+        uint64_t words = ap_item_words(rows, &rows->items[next]);
+        if (ap_habit_gap_before(rows, next) > AT_ONCE_NS || !ap_habit_read_tensors(rows, next, &list))
+            return false;
+        for (int i = 0; i < list.count; i++)
+            if (list.tensors[i].element != AP_ELEMENT_fp32)
+                return false;
+        if (AP_HAS(words, HEAVY))
+            return list.tensors[0].dims[0] == 1;
+        if (!AP_HAS(words, VIEW))
+            return false;
+    }
+    return false;
+}
+
 /* Choices at several places at once, and an image behind: texts are read off. What is generated goes on with its choice,
  * and a player sees what came of it. */
 static bool is_read_off(const struct ap_habit_rows *rows, size_t at)
@@ -355,7 +376,8 @@ void ap_habit_find_single_requests(struct ap_habit_rows *rows)
         int64_t dur_ns = ap_item_end_ns(rows, item) - ap_item_start_ns(rows, item), gap_ns = ap_habit_gap_before(rows, i);
         bool is_layer = AP_HAS(ap_item_words(rows, item), HEAVY), of_one = is_layer && is_of_one(rows, i);
         choices += AP_HAS(ap_item_words(rows, item), CHOICE);
-        answers += AP_HAS(ap_item_words(rows, item), CHOICE) && (takes_a_row(rows, i + 1) || is_read_off(rows, i));
+        answers += AP_HAS(ap_item_words(rows, item), CHOICE) &&
+                   (takes_a_row(rows, i + 1) || is_read_off(rows, i) || is_not_used(rows, i));
         of_one_ns += of_one ? dur_ns : 0;
         of_more_ns += is_layer && !of_one ? dur_ns : 0;
         calls += of_one;

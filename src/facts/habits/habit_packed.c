@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT
- * Weights that are quantized and packed for a call, used, and packed again for the next one. */
+ * Weights that are made for a call, used, and made again for the next one: packed ones, or those of a whole model. */
 #include "habit_items.h"
 
 #include "poison.h"
 
 #define MODELS_MAX 8                    /* that are told apart, by the first weight of each */
 #define LONGEST_GAP_NS INT64_C(2000000) /* in which modules are copied and replaced: a longer one has another cause */
+#define MOST_DRAWN 64                   /* weights of one model that are remembered */
+#define LEAST_BUILT 2                   /* the first model has to be built */
 
 /* From the first operator on what becomes weights to the last one that packs them. */
 struct packing {
@@ -109,4 +111,72 @@ void ap_habit_find_packed(struct ap_habit_rows *rows)
             is_open = false;
         }
     }
+}
+
+/* ---- models that are built to answer: weights are drawn, perhaps loaded over, and then a layer uses them ---- */
+
+/* What was drawn since the last layer. */
+struct drawn {
+    struct ap_tensor_dims weights[MOST_DRAWN];
+    size_t count, first; /* first: item */
+};
+
+static bool draws_weight(const struct ap_habit_rows *rows, size_t at, struct ap_tensor_list *list)
+{
+    struct ap_text name = ap_row_name(rows->trace, rows->items[at].row);
+    return (ap_text_is(name, "aten::uniform_") || ap_text_is(name, "aten::normal_")) &&
+           ap_habit_read_tensors(rows, at, list) && list->tensors[0].count > 1;
+}
+
+static void note_drawn(struct drawn *drawn, size_t at, const struct ap_tensor_dims *weight)
+{
+    if (!drawn->count)
+        drawn->first = at;
+    if (drawn->count < MOST_DRAWN)
+        drawn->weights[drawn->count++] = *weight;
+}
+
+/* The layer's weight is one of those: noise that a model begins with is none. */
+static bool uses_drawn(const struct ap_habit_rows *rows, size_t at, const struct drawn *drawn)
+{
+    struct ap_tensor_list list;
+    if (!AP_HAS(ap_item_words(rows, &rows->items[at]), WEIGHTED) || !ap_habit_read_tensors(rows, at, &list) ||
+        list.count < 2)
+        return false;
+    for (size_t i = 0; i < drawn->count; i++)
+        if (ap_tensor_equal(&drawn->weights[i], &list.tensors[1]))
+            return true;
+    return false;
+}
+
+/* Each layer ends what was drawn before it. */
+static uint64_t count_built(struct ap_habit_rows *rows, bool adds)
+{
+    struct drawn drawn = { .count = 0 };
+    struct ap_tensor_list list;
+    uint64_t built = 0;
+    for (size_t at = 0; at < rows->item_count; at++) {
+        if (draws_weight(rows, at, &list))
+            note_drawn(&drawn, at, &list.tensors[0]);
+        if (!drawn.count || !AP_HAS(ap_item_words(rows, &rows->items[at]), HEAVY))
+            continue;
+        if (uses_drawn(rows, at, &drawn)) {
+            int64_t dur_ns = ap_item_start_ns(rows, &rows->items[at]) - ap_item_start_ns(rows, &rows->items[drawn.first]);
+            built++;
+            if (adds) {
+                (void)ap_habit_add_in_pieces(rows->habits, AP_HABIT_model_built, rows->items[drawn.first].row, dur_ns,
+                                             dur_ns);
+                ap_habit_add_time(rows->habits, AP_HABIT_model_built, ap_item_start_ns(rows, &rows->items[drawn.first]),
+                                  ap_item_start_ns(rows, &rows->items[at]));
+            }
+        }
+        drawn.count = 0;
+    }
+    return built;
+}
+
+void ap_habit_find_built(struct ap_habit_rows *rows)
+{
+    if (count_built(rows, false) >= LEAST_BUILT)
+        (void)count_built(rows, true);
 }

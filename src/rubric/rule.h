@@ -99,6 +99,8 @@ struct ap_hardware {
 bool ap_hardware_find(struct ap_text name, struct ap_hardware *ret_hardware);
 /** "any, cpu, ...", for messages. */
 const char *ap_hardware_names(void);
+/** Of the GPU; any where the report does not tell. */
+enum ap_platform ap_platform_of(const struct ap_value *root);
 /** False where the report tells of hardware for which a rule does not hold; what is not told fits. */
 bool ap_hardware_fits(const struct ap_hardware *hardware, const struct ap_value *root);
 

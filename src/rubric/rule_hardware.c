@@ -50,7 +50,7 @@ static enum ap_platform platform_of_calls(const struct ap_value *root)
     return AP_PLATFORM_any;
 }
 
-static enum ap_platform platform_of(const struct ap_value *root)
+enum ap_platform ap_platform_of(const struct ap_value *root)
 {
     enum ap_platform platform = platform_of_calls(root);
     if (platform != AP_PLATFORM_any)
@@ -67,7 +67,7 @@ bool ap_hardware_fits(const struct ap_hardware *wanted, const struct ap_value *r
     double capability;
     if (wanted->platform != AP_PLATFORM_cuda && wanted->platform != AP_PLATFORM_rocm)
         return true; /* what the condition and its figures say already */
-    enum ap_platform platform = platform_of(root);
+    enum ap_platform platform = ap_platform_of(root);
     if (platform != AP_PLATFORM_any && platform != wanted->platform)
         return false;
     return !ap_value_number(ap_value_at(root, "trace.main_device.compute_capability"), &capability) ||

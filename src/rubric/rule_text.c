@@ -448,9 +448,9 @@ static unsigned states_of(const struct ap_value *root)
     unsigned bits = 0;
     bool is_pytorch = advices[advice_row(root)].is_pytorch, is_serving = serves(root);
     bool infers = is_serving || (is_pytorch && only_infers(root)), on_host = runs_on_host(root);
-    bool is_old = is_before_capability_8(root);
-    const bool states[] = { !infers,     infers,   is_serving, !is_serving, is_pytorch,
-                            !is_pytorch, !on_host, on_host,    !is_old,     is_old };
+    bool is_old = is_before_capability_8(root), is_rocm = ap_platform_of(root) == AP_PLATFORM_rocm;
+    const bool states[] = { !infers,  infers,  is_serving, !is_serving, is_pytorch, !is_pytorch,
+                            !on_host, on_host, !is_old,    is_old,      is_rocm };
     _Static_assert(AP_COUNT_OF(states) == AP_COUNT_OF(state_words), "each word has its state");
     for (size_t i = 0; i < AP_COUNT_OF(states); i++)
         bits |= states[i] ? 1u << i : 0;

@@ -285,7 +285,7 @@ static void markdown_of_nothing(void)
     holds(&text, "Nothing above threshold.", "no findings: it says so");
     holds_not(&text, "## CPU", "no trace: no section of it");
     holds_not(&text, "## Memory", "neither trace nor snapshot: none of memory");
-    holds(&text, "Nothing odd was met in the input.", "no warnings: it says so");
+    holds(&text, "Nothing odd was met in what the input holds.", "no warnings: it says so");
     text_sink_release(&text);
     ap_model_release(&model);
 }

@@ -605,12 +605,13 @@ static void words_are_told_for_the_device_and_the_work(void)
         bool serves, gpu, runtime;
         const char *phase;
         double capability;
-        const char *want;
-    } rows[] = { { false, true, true, "backward", 7.5, "trains by itself on a device, an old one." },
-                 { false, true, true, "backward", 8.0, "trains by itself on a device, a new one." },
-                 { false, false, true, "inference", 0, "infers by itself on a device, a new one." },
-                 { true, true, true, "inference", 9.0, "infers and serves on a device, a new one." },
-                 { false, false, false, "forward", 0, "trains by itself on the host, a new one." } };
+        const char *device, *want;
+    } rows[] = { { false, true, true, "backward", 7.5, NULL, "trains by itself on a device, an old one." },
+                 { false, true, true, "backward", 8.0, "NVIDIA A100", "trains by itself on a device, a new one." },
+                 { false, false, true, "inference", 0, NULL, "infers by itself on a device, a new one." },
+                 { true, true, true, "inference", 9.4, "AMD Instinct MI300X",
+                   "infers and serves on a device, a new one of AMD." },
+                 { false, false, false, "forward", 0, NULL, "trains by itself on the host, a new one." } };
     for (size_t i = 0; i < AP_COUNT_OF(rows); i++) {
         struct ap_model model;
         a_base_tree(&model);
@@ -620,13 +621,15 @@ static void words_are_told_for_the_device_and_the_work(void)
         put_bool(&model, "trace.recorded.runtime", rows[i].runtime);
         if (rows[i].capability > 0)
             put_number(&model, "trace.main_device.compute_capability", rows[i].capability);
+        if (rows[i].device)
+            put_text(&model, "trace.main_device.name", rows[i].device);
         struct ap_value *items = ap_add_list(&model, ap_add_object(&model, &model.root, "phases"), "items");
         ap_add_string(&model, ap_add_object(&model, items, NULL), "phase", rows[i].phase);
         judge(&model,
               BLOCK("a", "when: gpu.rows > 1\n" MIDDLE
                          "\n" KIND) "- Observation: {training:trains}{inference:infers}{serving: and serves}{own loop: by "
                                     "itself} on {device:a device}{host:the host}, {before capability 8:an old one}"
-                                    "{capability 8:a new one}.\n- Hypothesis: guess\n- Action: act\n- "
+                                    "{capability 8:a new one}{ROCm: of AMD}.\n- Hypothesis: guess\n- Action: act\n- "
                                     "Trade-off: pay\n- Validation: check\n\n");
         ok(ap_text_starts_with(ap_value_text(ap_value_member(finding(&model, 0), "observation")), rows[i].want),
            rows[i].want);

@@ -98,9 +98,15 @@ static void add_ratio(struct line *line, double ratio, const char *sign)
 }
 
 /* Of a rate by what its sign begins with: titles of columns tell the others. */
+#define WHOLE_LIMIT 1e15 /* up to which a double tells whole numbers apart */
+
 static void add_number(struct line *line, double number, const char *sign, bool full)
 {
-    add_rounded(line, number, 4, "");
+    bool is_whole = number == floor(number) && fabs(number) < WHOLE_LIMIT;
+    if (is_whole)
+        add_integer(line, (int64_t)number);
+    else
+        add_rounded(line, number, 4, "");
     if (isfinite(number) && *sign && (full || *sign == '/')) {
         add(line, " ");
         add(line, sign);

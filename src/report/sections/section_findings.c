@@ -66,6 +66,19 @@ static void write_missing(struct doc *doc, const struct ap_value *finding)
     ap_doc_end(doc, DOC_ITEM);
 }
 
+/* What the gain is a share of, and how much that is. */
+static void write_whole(struct doc *doc, const struct ap_value *finding)
+{
+#define AP_GAIN_WHOLE(id, path, words)                               \
+    if (ap_text_is(ap_text_at(finding, "gain.whole"), path)) {       \
+        ap_doc_tell(doc, NULL, words " ({r " path "}, `" path "`)"); \
+        return;                                                      \
+    }
+#include "gain_whole.def"
+#undef AP_GAIN_WHOLE
+    ap_doc_tell(doc, finding, "{n gain.whole}");
+}
+
 /* The bound by Amdahl's law. */
 static void write_gain(struct doc *doc, const struct ap_value *finding)
 {
@@ -74,7 +87,8 @@ static void write_gain(struct doc *doc, const struct ap_value *finding)
     if (!share || share->type == AP_VALUE_NULL)
         return;
     ap_doc_begin(doc, DOC_ITEM);
-    ap_doc_tell(doc, finding, "**Gain:** at most {F gain.share_ratio} of {n gain.whole}");
+    ap_doc_tell(doc, finding, "**Gain:** at most {F gain.share_ratio} of ");
+    write_whole(doc, finding);
     if (ap_integer_at(finding, "gain.by_replay", 0))
         ap_doc_say(doc, ", by the replay, with what the cause delays");
     if (bound && bound->type != AP_VALUE_NULL) {

@@ -69,7 +69,7 @@ static const struct doc_part warning_table[] = {
 static void write_warnings(struct doc *doc)
 {
     if (!ap_doc_parts(doc, COUNTED(warning_table)))
-        ap_doc_paragraph(doc, NULL, "Nothing odd was met in the input.");
+        ap_doc_paragraph(doc, NULL, "Nothing odd was met in what the input holds.");
 }
 
 static const struct doc_part warning_parts[] = { CALL(write_warnings) };

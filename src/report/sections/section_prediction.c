@@ -46,7 +46,7 @@ static void write_limits(struct doc *doc)
 }
 
 #define PREDICTED                                                                                      \
-    NUMBER("prediction.before_us", "Step now (us)"), NUMBER("prediction.after_us", "Step then (us)"),  \
+    NUMBER("prediction.before_us", "Now (us)"), NUMBER("prediction.after_us", "Then (us)"),            \
         NUMBER("prediction.after_low_us", "From (us)"), NUMBER("prediction.after_high_us", "To (us)"), \
         NUMBER("prediction.gain_ratio", "Gain")
 

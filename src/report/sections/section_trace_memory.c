@@ -23,7 +23,7 @@ static const struct doc_figure step_figures[] = {
     DEVICE, NUMBER("allocations", "Allocations"), NUMBER("allocated_bytes", "Allocated (B)"),                       \
         NUMBER("allocated_share_ratio", "Share"), NUMBER("freed_bytes", "Freed (B)"),                               \
         NUMBER("alive_at_peak_bytes", "Held at the peak (B)"), NUMBER("alive_at_end_bytes", "Held at the end (B)"), \
-        NUMBER("largest.bytes", "Largest (B)"), NUMBER("largest.start_us", "Largest within (us)")
+        NUMBER("largest.bytes", "Largest (B)"), NUMBER("largest.start_us", "In the call at (us)")
 
 static const struct doc_part parts[] = {
     SAYS("From the allocators' events in the trace. What the CPU held before the recording is not in it."),

@@ -19,13 +19,34 @@ static bool is_evaluated(const struct ap_value *symptom)
     return present && present->type == AP_VALUE_BOOL;
 }
 
+/* The figure, and what it is a share of. */
+static const char *told_figure(const struct ap_value *symptom)
+{
+    static const struct {
+        const char *id, *told;
+    } all[] = {
+        { "high-cpu-low-gpu", "the host is in operators for {F value} of the recording" },
+        { "low-gpu-utilization", "the GPU is busy for {F value} of the time from its first to its last work" },
+        { "large-gpu-gaps", "gaps of more than 100 us are {F value} of the time from the first to the last GPU work" },
+        { "high-allocation-time", "taking memory from the driver and giving it back is {F value} of the recording" },
+    };
+    struct ap_text id = ap_text_member(symptom, "id");
+    for (size_t i = 0; i < AP_COUNT_OF(all); i++)
+        if (ap_text_is(id, all[i].id))
+            return all[i].told;
+    return "{F value}";
+}
+
 static void write_symptom(struct doc *doc, const struct ap_value *symptom)
 {
-    ap_doc_item(doc, symptom,
-                ap_integer_member(symptom, "present", 0) ? "{p title}: **yes**, {F value} (threshold {F threshold})"
-                : is_busy_gpu(symptom)
-                    ? "{p title}: no, {F value} (threshold {F threshold}), but the GPU is busy half of the time or more"
-                    : "{p title}: no, {F value} (threshold {F threshold})");
+    bool is_present = ap_integer_member(symptom, "present", 0);
+    ap_doc_begin(doc, DOC_ITEM);
+    ap_doc_tell(doc, symptom, is_present ? "{p title}: **yes**, " : "{p title}: no, ");
+    ap_doc_tell(doc, symptom, told_figure(symptom));
+    ap_doc_tell(doc, symptom, " (threshold {F threshold})");
+    if (!is_present && is_busy_gpu(symptom))
+        ap_doc_say(doc, ", but the GPU is busy half of its time or more");
+    ap_doc_end(doc, DOC_ITEM);
 }
 
 /* Where GPU work fills little of what is judged, its utilization would seem to contradict the verdict. */

@@ -122,7 +122,7 @@ static void write_row(struct html *html, struct ap_text name, const struct ap_va
 
 static void write_table(struct html *html, const struct drawn *drawn)
 {
-    static const char *const titles[] = { "Change", "Step now", "Step then", "From", "To", "Gain", NULL };
+    static const char *const titles[] = { "Change", "Now", "Then", "From", "To", "Gain", NULL };
     ap_figures_begin(html, titles);
     for (const struct ap_value *row = ap_value_first(drawn->list); row && ap_html_has_room(html, 3000); row = row->next)
         if (prediction_of(row))

@@ -244,8 +244,6 @@ AP_MUST_CHECK enum ap_status ap_habit_find_experts(struct ap_habit_rows *rows, s
 void ap_habit_find_history(struct ap_habit_rows *rows);
 /** What takes longer from call to call, where no sizes tell how much there is. */
 void ap_habit_find_growing(struct ap_habit_rows *rows, size_t track);
-/** Queues that are copied whole to move them on by a little. */
-void ap_habit_find_queues(struct ap_habit_rows *rows);
 /** From the end of the item before; INT64_MAX for the first one of a thread. */
 int64_t ap_habit_gap_before(const struct ap_habit_rows *rows, size_t at);
 /** What of this goes with the item: the way of Python to the call, and what it released on it. 0 where it is long. */

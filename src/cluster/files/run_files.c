@@ -62,9 +62,7 @@ static enum ap_status look_at(struct ap_gate *gate, const struct ap_opener *open
                               struct ap_file_head *head, struct ap_error *reterr)
 {
     struct ap_notes notes = { .notes = { { .count = 0 } } };
-    struct ap_input_options options = {
-        .salvage = true, .opener = opener, .block_bytes = LOOK_BLOCK_BYTES, .accepts_logs = true
-    };
+    struct ap_input_options options = { .opener = opener, .block_bytes = LOOK_BLOCK_BYTES, .accepts_logs = true };
     struct ap_input *input;
     AP_TRY(ap_input_open(gate, path, &options, &notes, &input, reterr));
     enum ap_status status = ap_input_probe(input, reterr);

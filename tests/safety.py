@@ -308,6 +308,31 @@ def check_folders(tap, runs):
     done = runs.run("paths")
     tap.ok(done.returncode == 5 and b"more than 200000 folders" in done.stderr,
            "a million paths of links end with a message", done)
+    (runs.folder / "home" / "of").mkdir(parents=True)
+    runs.write("home/of/0", b"no input")
+    for i in range(1, 10001):
+        os.link(runs.folder / "home" / "of" / "0", runs.folder / "home" / "of" / str(i))
+    tap.same(runs.run("home").returncode, 3, "many names of one file are one file")
+    for i in range(10001):
+        runs.write(f"home/{i}", b"n")
+    done = runs.run("home")
+    tap.ok(done.returncode == 5 and b"home: more than 10000 files that are no input" in done.stderr,
+           "the folder of a whole machine ends soon, with what to do", done)
+
+
+def check_deep(tap, runs):
+    """A file that breaks a limit is a file that cannot be read, among others."""
+    (runs.folder / "deep").mkdir()
+    for rank in range(3):
+        text = json.dumps({"traceEvents": OPS, "distributedInfo": {"rank": rank, "world_size": 3}})
+        more = text.replace('"dur": 900', '"dur": 900, "args": {"deep": ' + "[" * 20000 + "]" * 20000 + "}")
+        runs.write(f"deep/rank{rank}.json", (more if rank == 1 else text).encode())
+    runs.write("deep/bomb.json", b"[" * 20000)
+    done = runs.run("deep", "--format", "json")
+    cluster = json.loads(done.stdout)["cluster"] if done.stdout else {"files": []}
+    unread = {row["path"]: row["why_not"] for row in cluster["files"] if row.get("why_not")}
+    tap.ok(done.returncode == 0 and sorted(unread) == ["deep/bomb.json", "deep/rank1.json"] and
+           all("nest deeper" in why for why in unread.values()), "a file that nests too deep ends no run", (done, unread))
 
 
 def check_descriptors(tap, runs):
@@ -465,8 +490,8 @@ def check_default_memory(tap, runs):
 
 
 CHECKS = [check_sandbox, check_tables, check_messages, check_odd, check_repairs, check_places, check_other_places,
-          check_spared, check_folders, check_descriptors, check_identities, check_signals, check_endless, check_small_things,
-          check_default_memory]
+          check_spared, check_folders, check_deep, check_descriptors, check_identities, check_signals, check_endless,
+          check_small_things, check_default_memory]
 
 
 def main():

@@ -159,6 +159,25 @@ def check_odd(tap, runs):
         tap.ok((got, window) == (wanted, window_us), f"a trace with {what}", f"{got}, window of {window} us")
 
 
+def check_cut(tap, runs):
+    """A report has 8 KiB of a text at most."""
+    for what, option, document in (
+            ("a trace", "--cpu-trace", lambda name: {"traceEvents": [*OPS, op(100000, 5, name=name)]}),
+            ("a snapshot", "--memory-json", lambda name: snapshot_of_names([name]))):
+        for size, wanted in ((8192, []), (8193, ["text-cut"])):
+            name = runs.write("long.json", document("n" * size))
+            done, strict = (runs.run(option, name, "--format", "json", *more) for more in ([], ["--strict"]))
+            told = [code for code in warnings_of(done) if code != "action-unknown"]
+            tap.same([told, strict.returncode, b"text-cut" in strict.stderr],
+                     [wanted, 3 if wanted else 0, bool(wanted)], f"{what} with a name of {size} bytes")
+    pages = [runs.run("--memory-json", name, *more).stdout for more in ([], ["--md-out", "/dev/null", "--html-out", "-"])]
+    tap.same([b"more than 8 KiB" in page for page in pages], [True, True], "Markdown and page tell of it")
+    name = runs.write("odd.json", alone({**segment(4096, 4096), "active_size": 1024}))
+    done = runs.run("--memory-json", name, "--strict")
+    tap.ok(done.returncode == 3 and b"segment-sums-differ" in done.stderr,
+           "what only the analysis notices is refused by --strict as well", done)
+
+
 # ---- JSON as exporters write it when they do not escape
 
 def document(spoil, at=20):
@@ -489,7 +508,7 @@ def check_default_memory(tap, runs):
            done.stderr.decode(errors="replace"))
 
 
-CHECKS = [check_sandbox, check_tables, check_messages, check_odd, check_repairs, check_places, check_other_places,
+CHECKS = [check_sandbox, check_tables, check_messages, check_odd, check_cut, check_repairs, check_places, check_other_places,
           check_spared, check_folders, check_deep, check_descriptors, check_identities, check_signals, check_endless,
           check_small_things, check_default_memory]
 

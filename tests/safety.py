@@ -6,6 +6,7 @@ Prints TAP."""
 import json
 import os
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -422,6 +423,32 @@ def check_signals(tap, runs):
            f"{done} {left(runs)}")
 
 
+def calls_of(runs, *options):
+    """How many calls of the kernel one thread makes; None where nobody can be watched."""
+    done = subprocess.run(["strace", "-qq", "-o", runs.folder / "calls", runs.path, "--quiet", "--threads", "1", *options,
+                           "--md-out", "/dev/null"], cwd=runs.folder, capture_output=True, check=False, timeout=60)
+    return (runs.folder / "calls").read_bytes().count(b"\n") if done.returncode == 0 else None
+
+
+def check_cost(tap, runs):
+    """What the sandbox costs is a filter for each call of the kernel, and these are few, however long the trace is."""
+    claim = "the sandbox costs some calls once, and a megabyte of the input few"
+    if not shutil.which("strace") or b"seccomp" not in runs.run("--version", "--verbose").stdout:
+        tap.skip(claim, "no strace (Debian: strace), no seccomp here, or a build with sanitizers")
+        return
+    for count in (20000, 80000):
+        runs.write(f"{count}.json", {"traceEvents": [op(10 * i, 7, args={"External id": i}) for i in range(count)]})
+    with_it, without = ([calls_of(runs, f"{count}.json", *more) for count in (20000, 80000)]
+                        for more in ([], ["--no-sandbox"]))
+    mib = [(runs.folder / f"{count}.json").stat().st_size / MIB for count in (20000, 80000)]
+    if None in with_it + without:
+        tap.skip(claim, "strace may not watch here")
+        return
+    more = [one - other for one, other in zip(with_it, without)]
+    tap.ok(0 < max(more) <= 30 and max(more) - min(more) <= 2 and with_it[1] - with_it[0] < 20 * (mib[1] - mib[0]), claim,
+           f"{with_it} calls with, {without} without, of {mib} MiB")
+
+
 def check_small_things(tap, runs):
     for option in ("--help", "--version", "--capture-snippet", "--list-rules", "--list-metrics", "--completion=bash"):
         with open("/dev/full", "wb") as full:
@@ -510,7 +537,7 @@ def check_default_memory(tap, runs):
 
 CHECKS = [check_sandbox, check_tables, check_messages, check_odd, check_cut, check_repairs, check_places, check_other_places,
           check_spared, check_folders, check_deep, check_descriptors, check_identities, check_signals, check_endless,
-          check_small_things, check_default_memory]
+          check_cost, check_small_things, check_default_memory]
 
 
 def main():

@@ -10,6 +10,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import zlib
 from pathlib import Path
 
 from program import ROOT, Program, program_of
@@ -136,6 +137,14 @@ def zstd_frames(data):
     return out.getvalue()
 
 
+def wants_much(codec, packed):
+    """The same in a file whose header asks for gigabytes: a window of 2 GiB, a dictionary of 4."""
+    if codec == "zstd":
+        return packed[:4] + bytes([0, 21 << 3]) + packed[9:]
+    head = packed[12:16] + bytes([40]) + packed[17:20]
+    return packed[:12] + head + zlib.crc32(head).to_bytes(4, "little") + packed[24:]
+
+
 def check_compressed(tap, runs):
     plain = gzip.decompress(TRACE.read_bytes())
     want = runs.report(TRACE)
@@ -163,6 +172,12 @@ def check_compressed(tap, runs):
             tap.ok(told is False, f"{name}, cut at byte {cut}: said to be incomplete", str(told))
         (runs.folder / "packed").write_bytes(packed[:4])
         tap.ok(runs.run("packed").returncode == 3, f"{name} of four bytes is refused")
+        for what, content, says in (("that wants gigabytes", wants_much(codec, packed), b"unpack it, and give what"),
+                                    ("that is broken at once", packed[:9] + b"\xff" * 60, b"is broken after 0 bytes")):
+            (runs.folder / "packed").write_bytes(content)
+            for option in ([], ["--cpu-trace"]):
+                done = runs.run(*option, "packed")
+                tap.ok(done.returncode == 3 and says in done.stderr, f"{name} {what}: said so", first_line(done))
 
 
 def check_standard_input(tap, runs):

@@ -6,6 +6,7 @@ Prints TAP."""
 import json
 import os
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -159,6 +160,25 @@ def check_odd(tap, runs):
         tap.ok((got, window) == (wanted, window_us), f"a trace with {what}", f"{got}, window of {window} us")
 
 
+def check_cut(tap, runs):
+    """A report has 8 KiB of a text at most."""
+    for what, option, document in (
+            ("a trace", "--cpu-trace", lambda name: {"traceEvents": [*OPS, op(100000, 5, name=name)]}),
+            ("a snapshot", "--memory-json", lambda name: snapshot_of_names([name]))):
+        for size, wanted in ((8192, []), (8193, ["text-cut"])):
+            name = runs.write("long.json", document("n" * size))
+            done, strict = (runs.run(option, name, "--format", "json", *more) for more in ([], ["--strict"]))
+            told = [code for code in warnings_of(done) if code != "action-unknown"]
+            tap.same([told, strict.returncode, b"text-cut" in strict.stderr],
+                     [wanted, 3 if wanted else 0, bool(wanted)], f"{what} with a name of {size} bytes")
+    pages = [runs.run("--memory-json", name, *more).stdout for more in ([], ["--md-out", "/dev/null", "--html-out", "-"])]
+    tap.same([b"more than 8 KiB" in page for page in pages], [True, True], "Markdown and page tell of it")
+    name = runs.write("odd.json", alone({**segment(4096, 4096), "active_size": 1024}))
+    done = runs.run("--memory-json", name, "--strict")
+    tap.ok(done.returncode == 3 and b"segment-sums-differ" in done.stderr,
+           "what only the analysis notices is refused by --strict as well", done)
+
+
 # ---- JSON as exporters write it when they do not escape
 
 def document(spoil, at=20):
@@ -308,6 +328,31 @@ def check_folders(tap, runs):
     done = runs.run("paths")
     tap.ok(done.returncode == 5 and b"more than 200000 folders" in done.stderr,
            "a million paths of links end with a message", done)
+    (runs.folder / "home" / "of").mkdir(parents=True)
+    runs.write("home/of/0", b"no input")
+    for i in range(1, 10001):
+        os.link(runs.folder / "home" / "of" / "0", runs.folder / "home" / "of" / str(i))
+    tap.same(runs.run("home").returncode, 3, "many names of one file are one file")
+    for i in range(10001):
+        runs.write(f"home/{i}", b"n")
+    done = runs.run("home")
+    tap.ok(done.returncode == 5 and b"home: more than 10000 files that are no input" in done.stderr,
+           "the folder of a whole machine ends soon, with what to do", done)
+
+
+def check_deep(tap, runs):
+    """A file that breaks a limit is a file that cannot be read, among others."""
+    (runs.folder / "deep").mkdir()
+    for rank in range(3):
+        text = json.dumps({"traceEvents": OPS, "distributedInfo": {"rank": rank, "world_size": 3}})
+        more = text.replace('"dur": 900', '"dur": 900, "args": {"deep": ' + "[" * 20000 + "]" * 20000 + "}")
+        runs.write(f"deep/rank{rank}.json", (more if rank == 1 else text).encode())
+    runs.write("deep/bomb.json", b"[" * 20000)
+    done = runs.run("deep", "--format", "json")
+    cluster = json.loads(done.stdout)["cluster"] if done.stdout else {"files": []}
+    unread = {row["path"]: row["why_not"] for row in cluster["files"] if row.get("why_not")}
+    tap.ok(done.returncode == 0 and sorted(unread) == ["deep/bomb.json", "deep/rank1.json"] and
+           all("nest deeper" in why for why in unread.values()), "a file that nests too deep ends no run", (done, unread))
 
 
 def check_descriptors(tap, runs):
@@ -376,6 +421,32 @@ def check_signals(tap, runs):
                     preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100)))
     tap.ok(done.returncode == 4 and left(runs) == before, "pictures that find no room leave no folder",
            f"{done} {left(runs)}")
+
+
+def calls_of(runs, *options):
+    """How many calls of the kernel one thread makes; None where nobody can be watched."""
+    done = subprocess.run(["strace", "-qq", "-o", runs.folder / "calls", runs.path, "--quiet", "--threads", "1", *options,
+                           "--md-out", "/dev/null"], cwd=runs.folder, capture_output=True, check=False, timeout=60)
+    return (runs.folder / "calls").read_bytes().count(b"\n") if done.returncode == 0 else None
+
+
+def check_cost(tap, runs):
+    """What the sandbox costs is a filter for each call of the kernel, and these are few, however long the trace is."""
+    claim = "the sandbox costs some calls once, and a megabyte of the input few"
+    if not shutil.which("strace") or b"seccomp" not in runs.run("--version", "--verbose").stdout:
+        tap.skip(claim, "no strace (Debian: strace), no seccomp here, or a build with sanitizers")
+        return
+    for count in (20000, 80000):
+        runs.write(f"{count}.json", {"traceEvents": [op(10 * i, 7, args={"External id": i}) for i in range(count)]})
+    with_it, without = ([calls_of(runs, f"{count}.json", *more) for count in (20000, 80000)]
+                        for more in ([], ["--no-sandbox"]))
+    mib = [(runs.folder / f"{count}.json").stat().st_size / MIB for count in (20000, 80000)]
+    if None in with_it + without:
+        tap.skip(claim, "strace may not watch here")
+        return
+    more = [one - other for one, other in zip(with_it, without)]
+    tap.ok(0 < max(more) <= 30 and max(more) - min(more) <= 2 and with_it[1] - with_it[0] < 20 * (mib[1] - mib[0]), claim,
+           f"{with_it} calls with, {without} without, of {mib} MiB")
 
 
 def check_small_things(tap, runs):
@@ -464,9 +535,9 @@ def check_default_memory(tap, runs):
            done.stderr.decode(errors="replace"))
 
 
-CHECKS = [check_sandbox, check_tables, check_messages, check_odd, check_repairs, check_places, check_other_places,
-          check_spared, check_folders, check_descriptors, check_identities, check_signals, check_endless, check_small_things,
-          check_default_memory]
+CHECKS = [check_sandbox, check_tables, check_messages, check_odd, check_cut, check_repairs, check_places, check_other_places,
+          check_spared, check_folders, check_deep, check_descriptors, check_identities, check_signals, check_endless,
+          check_cost, check_small_things, check_default_memory]
 
 
 def main():

@@ -10,11 +10,11 @@ set -euo pipefail
 # of Nsight Systems are refused.
 build_packages=(gcc libc6-dev meson ninja-build pkg-config python3 zlib1g-dev libcmark-dev)
 build_wanted=(libisal-dev libzstd-dev liblzma-dev libsqlite3-dev)
-# What the tests need besides: a second compiler with its sanitizers, a schema validator, a memory checker, git for meson
-# dist, groff to check the man page, clang-format for the style, a browser to look at the HTML report, MPI for
-# the program on many machines.
+# What the tests need besides: a second compiler with its sanitizers, a schema validator, a memory checker, a watcher of
+# calls, git for meson dist, groff to check the man page, clang-format for the style, a browser to look at the HTML report,
+# MPI for the program on many machines.
 test_packages=(clang python3-jsonschema git ca-certificates xz-utils)
-test_wanted=(clang-format libclang-rt-dev valgrind groff-base chromium fonts-dejavu-core python3-venv libopenmpi-dev
+test_wanted=(clang-format libclang-rt-dev valgrind strace groff-base chromium fonts-dejavu-core python3-venv libopenmpi-dev
   openmpi-bin)
 
 say() { printf 'setup: %s\n' "$*" >&2; }

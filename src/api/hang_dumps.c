@@ -83,7 +83,7 @@ static enum ap_status join(struct reading *reading, const struct dump *dump)
         reading->error = dump->held->error;
     AP_AND_THEN(status, ap_flight_join(&reading->flight, &dump->held->flight, &reading->error));
     reading->read_count += status == AP_OK;
-    return status == AP_ERROR_INPUT || status == AP_ERROR_CUT ? forgive(reading, dump->file) : status;
+    return status == AP_OK || ap_gate_ends_all(reading->gate, status) ? status : forgive(reading, dump->file);
 }
 
 /* In the order of the files, whichever is read first. Under the lock. */

@@ -45,7 +45,7 @@ enum ap_status ap_recognize_opened(const char *path, const struct ap_opener *ope
     struct ap_gate gate;
     struct ap_notes notes = { .notes = { { .count = 0 } } };
     struct ap_input *input;
-    struct ap_input_options options = { .salvage = true, .opener = opener, .accepts_logs = true };
+    struct ap_input_options options = { .opener = opener, .accepts_logs = true };
     *ret_artifact = AP_ARTIFACT_UNKNOWN;
     if (ap_is_folder(path, opener)) {
         *ret_artifact = AP_ARTIFACT_FOLDER;
@@ -61,7 +61,7 @@ enum ap_status ap_recognize_head(const void *head, size_t bytes, enum ap_artifac
     struct ap_gate gate;
     struct ap_notes notes = { .notes = { { .count = 0 } } };
     struct ap_input *input;
-    struct ap_input_options options = { .salvage = true, .accepts_logs = true };
+    struct ap_input_options options = { .accepts_logs = true };
     struct ap_text rest = { head, bytes };
     *ret_artifact = AP_ARTIFACT_UNKNOWN;
     ap_gate_init(&gate, 0);

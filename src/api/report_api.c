@@ -127,6 +127,7 @@ static enum ap_status analyze_trace(struct run *run, struct ap_error *reterr)
     report->facts.keeps_path = report->has_overlay;
     AP_TRY(ap_analyze_trace(&report->facts, &options, ap_request_threads(run->request) > 1, &report->trace_notes,
                             &report->model, reterr));
+    ap_request_note_cut(&report->model, &report->trace_notes);
     if (!report->has_overlay)
         return AP_OK;
     AP_TRY(ap_overlay_add_facts(&report->overlay, &report->facts, reterr));
@@ -152,6 +153,7 @@ static enum ap_status add_snapshot(struct run *run, struct ap_memory_join *join,
     if (status == AP_OK)
         status = ap_join_part_snapshot(snapshot, *run->path, request->top_n, request->with_pictures, join, notes,
                                        &report->model, reterr);
+    ap_request_note_cut(&report->model, notes);
     if (status == AP_OK && (request->with_folded || request->with_rows)) {
         report->snapshot = snapshot; /* freed with the report */
         report->has_peak_stacks = request->with_folded;
@@ -179,16 +181,15 @@ static enum ap_status analyze_run(struct run *run, struct ap_trace *merged, stru
         ap_hang_dumps_add(request, &report->run_files, &report->gate, &report->hang_notes, &hang, run->path, reterr);
     AP_AND_THEN(status, ap_cluster_analyze(&report->run_files, &options, &report->rank_set, &report->model, reterr));
     AP_AND_THEN(status, ap_hang_add_last(&report->rank_set, &hang, reterr));
+    ap_request_note_cut(&hang, &report->hang_notes);
+    ap_request_note_cut(&report->model, &report->trace_notes);
     ap_model_adopt(&report->model, &hang);
     ap_model_release(&hang);
     AP_TRY(status);
-    AP_TRY(ap_request_check_strict(request, &report->hang_notes, reterr));
     if (!merged) /* its notes are those of the trace */
         ap_run_request_note_losses(&report->rank_set, &report->trace_notes, &report->memory_notes);
     ap_note_many(&report->trace_notes, AP_COUNTER_rank_unread,
                  (uint64_t)ap_integer_at(&report->model.root, "cluster.unread_count", 0));
-    AP_TRY(ap_request_check_strict(request, &report->trace_notes, reterr));
-    AP_TRY(ap_request_check_strict(request, &report->memory_notes, reterr));
     ap_add_null(&report->model, &report->model.root, "memory");
     ap_analyze_no_trace(&report->model);
     return AP_OK;
@@ -232,6 +233,7 @@ static enum ap_status add_profiles(struct run *run, struct ap_error *reterr)
     struct ap_report *report = run->report;
     AP_TRY(ap_other_profiles_add(run->request, &report->run_files, &report->gate, &report->profile_notes, &report->model,
                                  run->path, reterr));
+    ap_request_note_cut(&run->report->model, &run->report->profile_notes);
     return ap_request_check_strict(run->request, &report->profile_notes, reterr);
 }
 
@@ -347,6 +349,8 @@ static enum ap_status conclude(struct run *run, struct ap_error *reterr)
         ap_add_null(&report->model, &report->model.root, "series");
     ap_conditions_judge(&report->conditions, &report->model, ap_compared_runs_root(run->compared));
     note_belonging(report);
+    ap_request_note_cut(&report->model, run->request->cpu_trace_path ? &report->trace_notes : &report->memory_notes);
+    AP_TRY(ap_request_check_report(run->request, report, run->path, reterr));
     struct ap_value *warnings = ap_add_list(&report->model, &report->model.root, "warnings");
     ap_add_warnings(&report->model, warnings, "cpu-trace", &report->trace_notes);
     ap_add_warnings(&report->model, warnings, "memory-json", &report->memory_notes);

@@ -5,6 +5,7 @@
 
 #include "compare.h"
 #include "predict_part.h"
+#include "report_state.h"
 #include "rubric.h"
 #include "scaling.h"
 #include "slice.h"
@@ -114,4 +115,22 @@ enum ap_status ap_request_check_strict(const struct ap_request *request, const s
         return ap_advise(reterr, AP_ADVICE_NOT_STRICT, AP_ERROR_INPUT);
     }
     return AP_OK;
+}
+
+void ap_request_note_cut(struct ap_model *model, struct ap_notes *notes)
+{
+    ap_note_many(notes, AP_COUNTER_text_cut, model->cut_texts);
+    model->cut_texts = 0;
+}
+
+enum ap_status ap_request_check_report(const struct ap_request *request, const struct ap_report *report,
+                                       const char **ret_path, struct ap_error *reterr)
+{
+    *ret_path = request->cpu_trace_path;
+    AP_TRY(ap_request_check_strict(request, &report->trace_notes, reterr));
+    *ret_path = request->memory_json_path;
+    AP_TRY(ap_request_check_strict(request, &report->memory_notes, reterr));
+    *ret_path = NULL;
+    AP_TRY(ap_request_check_strict(request, &report->hang_notes, reterr));
+    return ap_request_check_strict(request, &report->profile_notes, reterr);
 }

@@ -108,9 +108,10 @@ static enum ap_status analyze(const struct ap_run_file *file, const struct ap_re
 static void add_observation(struct ap_model *model, struct ap_value *to, struct ap_text told, const struct pair *pair)
 {
     char text[OBSERVATION_BYTES];
-    told = ap_text_cut(told, TOLD_BYTES);
-    (void)snprintf(text, sizeof(text), "on rank %lld, and on rank %lld likewise: %.*s", (long long)pair->files[0]->head.rank,
-                   (long long)pair->files[1]->head.rank, (int)told.bytes, told.data);
+    struct ap_text shown = ap_text_cut(told, TOLD_BYTES);
+    (void)snprintf(text, sizeof(text), "on rank %lld, and on rank %lld likewise: %.*s%s",
+                   (long long)pair->files[0]->head.rank, (long long)pair->files[1]->head.rank, (int)shown.bytes, shown.data,
+                   shown.bytes < told.bytes ? "..." : "");
     ap_add_string(model, to, "observation", text);
 }
 

@@ -183,6 +183,13 @@ enum ap_status ap_fail_memory(const struct ap_gate *gate, struct ap_error *reter
     return ap_fail(reterr, AP_ERROR_MEMORY, "out of memory: run on a machine with more, or record a shorter trace");
 }
 
+bool ap_gate_ends_all(const struct ap_gate *gate, enum ap_status status)
+{
+    return status == AP_ERROR_MEMORY ||
+           (status == AP_ERROR_LIMIT &&
+            (atomic_load_explicit(&gate->stopped, memory_order_relaxed) || atomic_load(&gate->limit_was_hit)));
+}
+
 void *ap_mem_array(struct ap_gate *gate, size_t count, size_t element_bytes)
 {
     return count > SIZE_MAX / 2 / element_bytes ? NULL : new_block(gate, count * element_bytes, false);

@@ -46,6 +46,10 @@ void ap_mem_give_sized(void *gate, void *memory);
  *  AP_ERROR_MEMORY. */
 enum ap_status ap_fail_memory(const struct ap_gate *gate, struct ap_error *reterr);
 
+/** Does a failure with @status end all that uses the gate? Want of memory does, and work that is given up; a limit that the
+ *  content of one file breaks ends the reading of that file. */
+bool ap_gate_ends_all(const struct ap_gate *gate, enum ap_status status);
+
 /** AP_ERROR_LIMIT where the work is given up. Requests for memory ask by themselves; this is for whoever goes on for long
  *  without one. */
 AP_MUST_CHECK enum ap_status ap_gate_go_on(struct ap_gate *gate, struct ap_error *reterr);

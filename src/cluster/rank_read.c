@@ -135,7 +135,7 @@ static enum ap_status read_file(struct reading *reading, const struct ap_run_fil
 static void note_failure(struct reading *reading, uint32_t file, enum ap_status status, const struct ap_error *error)
 {
     struct ap_rank_failures *failures = reading->failures;
-    if (status == AP_ERROR_MEMORY || status == AP_ERROR_LIMIT) {
+    if (ap_gate_ends_all(reading->gate, status)) {
         reading->status = status;
         reading->error = *error;
     }

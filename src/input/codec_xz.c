@@ -58,6 +58,7 @@ static enum ap_inflate_result result_of(lzma_ret done)
     case LZMA_OK:
     case LZMA_BUF_ERROR: return AP_INFLATE_MORE;
     case LZMA_MEM_ERROR: return AP_INFLATE_NO_MEMORY;
+    case LZMA_MEMLIMIT_ERROR: return AP_INFLATE_TOO_LARGE;
     default: return AP_INFLATE_CORRUPT;
     }
 }

@@ -60,6 +60,15 @@ static size_t step_once(struct decoder *decoder, struct ap_inflate_io *io)
     return hint;
 }
 
+static enum ap_inflate_result result_of(ZSTD_ErrorCode error)
+{
+    switch (error) {
+    case ZSTD_error_memory_allocation: return AP_INFLATE_NO_MEMORY;
+    case ZSTD_error_frameParameter_windowTooLarge: return AP_INFLATE_TOO_LARGE;
+    default: return AP_INFLATE_CORRUPT;
+    }
+}
+
 static enum ap_inflate_result step(void *self, struct ap_inflate_io *io, bool ended)
 {
     struct decoder *decoder = self;
@@ -71,7 +80,7 @@ static enum ap_inflate_result step(void *self, struct ap_inflate_io *io, bool en
     if (was_full && io->out_bytes == room_bytes && !ZSTD_isError(hint) && hint) /* nothing was left to hand out */
         hint = step_once(decoder, io);
     if (ZSTD_isError(hint))
-        return ZSTD_getErrorCode(hint) == ZSTD_error_memory_allocation ? AP_INFLATE_NO_MEMORY : AP_INFLATE_CORRUPT;
+        return result_of(ZSTD_getErrorCode(hint));
     decoder->is_whole = hint == 0;
     return decoder->is_whole ? AP_INFLATE_DONE : AP_INFLATE_MORE;
 }

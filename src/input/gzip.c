@@ -184,6 +184,7 @@ static enum ap_status read_body(struct ap_gzip *gzip, uint8_t *to, size_t cap_by
             return AP_OK;
         return ended ? fail_cut(gzip, "the compressed data", reterr) : fail_broken(gzip, "no way on", reterr);
     case AP_INFLATE_NO_MEMORY: return ap_fail_memory(gzip->gate, reterr);
+    case AP_INFLATE_TOO_LARGE: /* never of gzip */
     case AP_INFLATE_CORRUPT: break;
     }
     return fail_broken(gzip, "invalid compressed data", reterr);

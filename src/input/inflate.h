@@ -21,7 +21,8 @@ enum ap_inflate_result {
     AP_INFLATE_MORE,    /* goes on: with more input or more room */
     AP_INFLATE_DONE,    /* the deflate stream has ended; io->in stands behind it, but for the unread bytes */
     AP_INFLATE_CORRUPT, /* not deflate; what was made before the broken place is in io->out */
-    AP_INFLATE_NO_MEMORY
+    AP_INFLATE_NO_MEMORY,
+    AP_INFLATE_TOO_LARGE /* it needs more memory than files of that kind are given */
 };
 
 /** NULL when the gate refuses. */

@@ -61,8 +61,7 @@ static enum ap_status fail_broken(struct ap_packed *packed, struct ap_error *ret
     }
     return ap_advise(reterr, AP_ADVICE_SALVAGE,
                      ap_fail_at(reterr, AP_ERROR_INPUT, packed->made_bytes,
-                                "the %s file is broken, or asks for too much memory, after %llu bytes of content: copy it "
-                                "again from where it came",
+                                "the %s file is broken after %llu bytes of content: copy it again from where it came",
                                 packed->codec->name, (unsigned long long)packed->made_bytes));
 }
 
@@ -85,6 +84,10 @@ static enum ap_status read_some(struct ap_packed *packed, uint8_t *to, size_t ca
     packed->made_bytes += *ret_bytes;
     if (result == AP_INFLATE_NO_MEMORY)
         return ap_fail_memory(packed->gate, reterr);
+    if (result == AP_INFLATE_TOO_LARGE)
+        return ap_fail_at(reterr, AP_ERROR_INPUT, packed->made_bytes,
+                          "the %s file needs more memory to be unpacked than is usual: unpack it, and give what comes out",
+                          packed->codec->name);
     if (result == AP_INFLATE_CORRUPT)
         return fail_broken(packed, reterr);
     if (result == AP_INFLATE_DONE)

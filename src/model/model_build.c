@@ -41,6 +41,8 @@ void ap_model_adopt(struct ap_model *model, struct ap_model *from)
         model->root.as.children.last = from->root.as.children.last;
     }
     model->failed |= from->failed;
+    model->cut_texts += from->cut_texts;
+    from->cut_texts = 0;
     adopt_times(model, from);
     ap_arena_adopt(&model->arena, &from->arena);
     from->root.as.children.first = from->root.as.children.last = NULL;
@@ -267,9 +269,10 @@ void ap_add_text_named(struct ap_model *model, struct ap_value *parent, struct a
 
 void ap_add_text(struct ap_model *model, struct ap_value *parent, const char *key, struct ap_text text)
 {
-    char cut[MOST_TEXT_BYTES + 3];
+    char cut[MOST_TEXT_BYTES];
     if (text.bytes > MOST_TEXT_BYTES) {
-        text = ap_text_cut(text, MOST_TEXT_BYTES);
+        model->cut_texts++;
+        text = ap_text_cut(text, MOST_TEXT_BYTES - 3);
         memcpy(cut, text.data, text.bytes);
         memcpy(cut + text.bytes, "...", 3);
         text = (struct ap_text){ cut, text.bytes + 3 };

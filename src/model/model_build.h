@@ -21,6 +21,7 @@ struct ap_model {
     struct ap_arena arena;
     struct ap_model_time *times;
     struct ap_value root; /* an object */
+    uint64_t cut_texts;   /* that did not stay whole */
     bool failed;
     struct ap_value spare; /* where values go after a failure */
 };
@@ -68,7 +69,7 @@ void ap_add_number_per(struct ap_model *model, struct ap_value *parent, const ch
 void ap_add_figure(struct ap_model *model, struct ap_value *parent, const char *key, const struct ap_value *figure);
 /** The value again, with its key and all that is below it, from another tree. */
 void ap_add_copy(struct ap_model *model, struct ap_value *parent, const struct ap_value *value);
-/** Of more than 8 KiB the beginning, with "..." behind it. */
+/** Of more than 8 KiB the beginning, with "..." behind it; counted in model->cut_texts. */
 void ap_add_text(struct ap_model *model, struct ap_value *parent, const char *key, struct ap_text text);
 void ap_add_string(struct ap_model *model, struct ap_value *parent, const char *key, const char *text);
 void ap_add_literal(struct ap_model *model, struct ap_value *parent, const char *key, struct ap_text json_literal);

@@ -13,7 +13,6 @@
 
 #define LINE_BYTES ((size_t)65536) /* what is kept of a line */
 #define BLOCK_BYTES ((size_t)65536)
-#define REASON_BYTES 300
 
 /* Which compilation of which frame; -1 = not told. */
 struct frame_compile {
@@ -25,6 +24,8 @@ struct reading {
     struct ap_error *reterr;
     char *line;
     size_t line_bytes;
+    bool line_is_cut, line_is_structured;
+    uint64_t cut_count;        /* lines that were read for a record */
     struct ap_log_entry entry; /* the record that is open; record AP_LOG_NONE = none */
     bool reason_follows;
     struct ap_str explanation;      /* of a break: what a general reason is about */
@@ -135,7 +136,7 @@ static enum ap_status take_frame(struct reading *reading, struct ap_text text)
 static enum ap_status set_reason(struct reading *reading, struct ap_text text)
 {
     reading->reason_follows = false;
-    return intern(reading, ap_text_cut(ap_text_trim(text), REASON_BYTES), &reading->entry.reason);
+    return intern(reading, ap_text_trim(text), &reading->entry.reason);
 }
 
 /* "Graph break in user code at a.py:3"; with "(user stack suppressed due to duplicate graph break)" from the second one of
@@ -163,7 +164,7 @@ static enum ap_status take_break_line(struct reading *reading, struct ap_text te
     if (reading->reason_follows && line.bytes)
         return set_reason(reading, line);
     if (ap_text_starts_with(line, "Explanation: ") && !reading->explanation.id)
-        return intern(reading, ap_text_cut(line, REASON_BYTES), &reading->explanation);
+        return intern(reading, line, &reading->explanation);
     return take_frame(reading, line);
 }
 
@@ -481,15 +482,24 @@ static enum ap_status take_line(struct reading *reading)
     struct ap_text line = { reading->line, reading->line_bytes };
     struct ap_log_line logged;
     reading->log->lines++;
+    reading->line_is_structured = false;
     if (line.bytes && line.data[line.bytes - 1] == '\r')
         line.bytes--;
     if (line.bytes && line.data[0] == '\t')
         return reading->entry.structured ? take_record_line(reading, behind(line, 1)) : AP_OK;
     if (!ap_log_line_parse(line, &logged))
         return end_record(reading);
-    if (logged.message.bytes && logged.message.data[0] == '{')
-        return take_structured(reading, logged.message);
-    return take_tagged(reading, &logged);
+    reading->line_is_structured = logged.message.bytes && logged.message.data[0] == '{';
+    return reading->line_is_structured ? take_structured(reading, logged.message) : take_tagged(reading, &logged);
+}
+
+static enum ap_status end_line(struct reading *reading)
+{
+    AP_TRY(take_line(reading));
+    reading->cut_count += reading->line_is_cut && (reading->line_is_structured || reading->entry.record != AP_LOG_NONE);
+    reading->line_is_cut = false;
+    reading->line_bytes = 0;
+    return AP_OK;
 }
 
 static enum ap_status take_block(struct reading *reading, const char *data, size_t bytes)
@@ -499,10 +509,9 @@ static enum ap_status take_block(struct reading *reading, const char *data, size
         size_t piece = end ? (size_t)(end - data) : bytes, room = LINE_BYTES - reading->line_bytes;
         memcpy(reading->line + reading->line_bytes, data, piece < room ? piece : room);
         reading->line_bytes += piece < room ? piece : room;
-        if (end) {
-            AP_TRY(take_line(reading));
-            reading->line_bytes = 0;
-        }
+        reading->line_is_cut |= piece > room;
+        if (end)
+            AP_TRY(end_line(reading));
         data += piece + (end != NULL);
         bytes -= piece + (end != NULL);
     }
@@ -519,7 +528,7 @@ static enum ap_status read_blocks(struct reading *reading, struct ap_byte_source
         AP_TRY(take_block(reading, (const char *)block, bytes));
     }
     if (reading->line_bytes)
-        AP_TRY(take_line(reading));
+        AP_TRY(end_line(reading));
     return end_record(reading);
 }
 
@@ -539,6 +548,7 @@ enum ap_status ap_compile_log_read(struct ap_compile_log *log, struct ap_byte_so
         ap_note_many(notes, AP_COUNTER_cut, 1);
         status = end_record(&reading);
     }
+    ap_note_many(notes, AP_COUNTER_text_cut, reading.cut_count);
     AP_FREE(log->gate, block, BLOCK_BYTES);
     AP_FREE(log->gate, reading.line, LINE_BYTES);
     AP_FREE(log->gate, reading.files.ids, reading.files.capacity);

@@ -24,9 +24,6 @@
 enum field { FIELDS(AP_JSON_FIELD_ID) FIELD_COUNT_ };
 static const struct ap_json_field fields[FIELD_COUNT_] = { FIELDS(AP_JSON_FIELD) };
 
-/* Longer shapes are one where they begin alike. */
-#define SHAPE_BYTES 200
-
 struct reading {
     struct ap_onnx *onnx;
     struct ap_element_reader *elements;
@@ -52,11 +49,10 @@ static enum ap_status intern(struct reading *reading, enum field field, struct a
 static enum ap_status intern_shape(struct reading *reading, struct ap_str *ret_text)
 {
     const struct ap_json_span *span = &reading->spans[FIELD_shape];
-    size_t bytes = span->bytes < SHAPE_BYTES ? span->bytes : SHAPE_BYTES;
     ret_text->id = 0;
     if (span->kind != AP_JSON_ARRAY_BEGIN)
         return AP_OK;
-    return ap_strpool_intern(&reading->onnx->strings, span->text, bytes, ret_text, reading->reterr);
+    return ap_strpool_intern(&reading->onnx->strings, span->text, span->bytes, ret_text, reading->reterr);
 }
 
 static bool read_time(struct reading *reading, enum field field, int64_t *ret_ns)

@@ -104,6 +104,27 @@ static void runs_have_time_outside_of_nodes(void)
     }
 }
 
+static void long_shapes_are_told_apart(void)
+{
+    static char text[4000];
+    size_t used = (size_t)snprintf(text, sizeof(text), "[" RUN(0, 100));
+    for (int i = 0; i < 2; i++) {
+        used +=
+            (size_t)snprintf(text + used, sizeof(text) - used,
+                             ",{\"cat\":\"Node\",\"pid\":1,\"tid\":1,\"dur\":9,\"ts\":%d,\"ph\":\"X\",\"name\":"
+                             "\"c_kernel_time\",\"args\":{\"op_name\":\"Concat\",\"provider\":\"P\",\"input_type_shape\":[",
+                             10 * i);
+        for (int of = 0; of < 40; of++)
+            used += (size_t)snprintf(text + used, sizeof(text) - used, "{\"float\":[1,64]},");
+        used += (size_t)snprintf(text + used, sizeof(text) - used, "{\"float\":[%d]}]}}", i);
+    }
+    (void)snprintf(text + used, sizeof(text) - used, "]");
+    struct run run;
+    read_one(&run, &ap_onnx_reader, AP_OTHER_onnxruntime, text, 0);
+    is_int(whole(&run, "onnxruntime.shapes.changing_nodes"), 1, "they change, though they begin alike");
+    end(&run);
+}
+
 static void nodes_in_a_loop_count_once(void)
 {
     static const char text[] = "[" RUN(0, 100) "," NODE(1, 10, 20, "in", "MatMul", "CPU") "," NODE(
@@ -285,6 +306,29 @@ static void older_text_logs_are_read(void)
 }
 
 /* A recompilation beyond the limit never begins: what begins next is another function. */
+static void long_lines_are_whole_or_counted(void)
+{
+    static char text[200000];
+    static const size_t reasons[] = { 301, 8000, 60000, 70000 };
+    for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++) {
+        struct run run;
+        size_t bytes = (size_t)snprintf(text, sizeof(text), "%s",
+                                        AT "[0/0] [__graph_breaks] Graph break in user code at a.py:50\n" AT
+                                           "[0/0] [__graph_breaks] Reason: ");
+        memset(text + bytes, 'r', reasons[i]);
+        (void)snprintf(text + bytes + reasons[i], 80000, "\n");
+        memset(text + bytes + reasons[i] + 1, '.', 70000); /* of the program itself */
+        text[bytes + reasons[i] + 70001] = 0;
+        read_one(&run, &ap_compile_log_reader, AP_OTHER_compile_log, text, 0);
+        struct ap_text reason =
+            ap_text_member(ap_value_first(ap_value_at(&run.model.root, "compile_log.break_rows")), "reason");
+        is_int((int64_t)reason.bytes, reasons[i] < 8192 ? (int64_t)reasons[i] : 8192, "a reason is whole, or 8 KiB");
+        is_int((int64_t)run.notes.notes[AP_COUNTER_text_cut].count, reasons[i] > 65536, "a line that was cut is counted");
+        is_int((int64_t)run.model.cut_texts, reasons[i] > 8192, "and a text of the report");
+        end(&run);
+    }
+}
+
 static void a_limit_is_of_its_own_function(void)
 {
     static const char structured[] =
@@ -430,6 +474,7 @@ int main(void)
 {
     each_allocation_may_fail();
     runs_have_time_outside_of_nodes();
+    long_shapes_are_told_apart();
     nodes_in_a_loop_count_once();
     fallback_needs_another_provider();
     sessions_may_last_for_ever();
@@ -439,6 +484,7 @@ int main(void)
     a_text_log_tells_why();
     older_text_logs_are_read();
     a_structured_log_counts_alone();
+    long_lines_are_whole_or_counted();
     a_limit_is_of_its_own_function();
     odd_files_are_survived();
     return done();

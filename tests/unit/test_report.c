@@ -398,14 +398,17 @@ static void names_without_end_are_cut(void)
 {
     static char long_name[9000];
     memset(long_name, 'x', sizeof(long_name));
-    memcpy(long_name + 8191, "\xe2\x82\xac", 3);
+    memcpy(long_name + 8187, "\xe2\x82\xac", 3);
     for (size_t bytes = 8191; bytes <= sizeof(long_name); bytes += sizeof(long_name) - 8191) {
         struct ap_model model;
         start(&model);
         ap_add_text(&model, &model.root, "v", (struct ap_text){ long_name, bytes });
         struct ap_text kept = ap_value_text(ap_value_at(&model.root, "v"));
-        is_int((int64_t)kept.bytes, bytes == 8191 ? 8191 : 8194, "a long name is cut");
+        is_int((int64_t)kept.bytes, bytes == 8191 ? 8191 : 8190, "a long name is cut");
         ok(ap_text_ends_with(kept, bytes == 8191 ? "x" : "x..."), "where a character ends");
+        is_int((int64_t)model.cut_texts, bytes != 8191, "and counted");
+        ap_add_text(&model, &model.root, "again", kept);
+        is_int((int64_t)model.cut_texts, bytes != 8191, "not again where it is shown again");
         ap_model_release(&model);
     }
 }

@@ -54,6 +54,7 @@ struct looking {
     struct ap_run_files *files;
     const struct ap_opener *opener;
     pthread_mutex_t lock;
+    size_t other_count;    /* found in folders, and no input */
     enum ap_status status; /* of what ends it all: no memory */
     struct ap_error error;
 };
@@ -62,9 +63,7 @@ static enum ap_status look_at(struct ap_gate *gate, const struct ap_opener *open
                               struct ap_file_head *head, struct ap_error *reterr)
 {
     struct ap_notes notes = { .notes = { { .count = 0 } } };
-    struct ap_input_options options = {
-        .salvage = true, .opener = opener, .block_bytes = LOOK_BLOCK_BYTES, .accepts_logs = true
-    };
+    struct ap_input_options options = { .opener = opener, .block_bytes = LOOK_BLOCK_BYTES, .accepts_logs = true };
     struct ap_input *input;
     AP_TRY(ap_input_open(gate, path, &options, &notes, &input, reterr));
     enum ap_status status = ap_input_probe(input, reterr);
@@ -79,7 +78,7 @@ static void note_failure(struct looking *looking, struct ap_run_file *file, enum
 {
     if (status == AP_OK)
         return;
-    if (status == AP_ERROR_MEMORY || status == AP_ERROR_LIMIT) {
+    if (ap_gate_ends_all(looking->files->arena.gate, status)) {
         looking->status = status;
         looking->error = *error;
     }
@@ -88,16 +87,28 @@ static void note_failure(struct looking *looking, struct ap_run_file *file, enum
         file->why_not = "cannot be read";
 }
 
+/* Whoever gives the folder of a machine, or of a home, hears of it soon. Under the lock. */
+static void count_other(struct looking *looking, const struct ap_run_file *file)
+{
+    bool is_other = !file->is_named && (file->why_not || file->head.kind == AP_FILE_other);
+    looking->other_count += is_other;
+    if (is_other && looking->other_count == AP_RUN_FILES_MAX_OTHER + 1 && looking->status == AP_OK)
+        looking->status =
+            ap_fail(&looking->error, AP_ERROR_LIMIT,
+                    "more than %d files that are no input of a report: give the folder of one run", AP_RUN_FILES_MAX_OTHER);
+}
+
 static bool look_at_file(void *self, size_t number)
 {
     struct looking *looking = self;
     struct ap_run_file *file = &looking->files->files[number];
     struct ap_error error = { .status = AP_OK };
-    if (file->why_not)
-        return true;
-    enum ap_status status = look_at(looking->files->arena.gate, looking->opener, file->path, &file->head, &error);
+    enum ap_status status = AP_OK;
+    if (!file->why_not)
+        status = look_at(looking->files->arena.gate, looking->opener, file->path, &file->head, &error);
     (void)pthread_mutex_lock(&looking->lock);
     note_failure(looking, file, status, &error);
+    count_other(looking, file);
     bool goes_on = looking->status == AP_OK;
     (void)pthread_mutex_unlock(&looking->lock);
     return goes_on;
@@ -221,6 +232,7 @@ enum ap_status ap_run_files_find(struct ap_run_files *files, struct ap_gate *gat
     if (status == AP_OK) {
         put_in_order(files);
         status = look_at_all(files, options, reterr);
+        *ret_path = status != AP_OK && path_count == 1 ? paths[0] : NULL;
     }
     AP_AND_THEN(status, leave_out(files, reterr));
     if (status == AP_OK)

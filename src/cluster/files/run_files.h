@@ -7,8 +7,9 @@
 #include "analyze_profile/opener.h"
 #include "file_head.h"
 
-/** More files than that are refused. */
+/** More files than that are refused, and more that were found in folders and are no input. */
 #define AP_RUN_FILES_MAX 200000
+#define AP_RUN_FILES_MAX_OTHER 10000
 /** Folders are entered so deep. */
 #define AP_RUN_FILES_MAX_DEPTH 4
 

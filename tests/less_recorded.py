@@ -129,6 +129,44 @@ def check_counters(program, folder, tap):
         tap.ok(("only counters" in said) == (what == "cuda_profiler_range"), f"{what} alone", said)
 
 
+def launched(start_us, count, offset_us=0, recorded=True):
+    """Steps of eight products of 1 ms and a pause of 12 ms; device rows lie @offset_us off, and may have no launch."""
+    rows = []
+    for i in range(count):
+        at, number = start_us + 20000 * (i // 8) + 1000 * (i % 8), int(start_us) + i
+        host = {"ph": "X", "pid": 1, "tid": 1, "args": {"correlation": number}}
+        rows += recorded * [host | {"cat": "cpu_op", "name": "aten::mm", "ts": at, "dur": 40, "args": {}},
+                            host | {"cat": "cuda_runtime", "name": "cudaLaunchKernel", "ts": at + 10, "dur": 10}]
+        rows.append({"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": at + 50 + offset_us, "dur": 990,
+                     "args": {"correlation": number, "device": 0, "stream": 7}})
+    return rows
+
+
+# rows, what the verdict is, and whether the pauses are the host's
+EDGES = {
+    "one clock": (launched(1e6, 80), "CPU-bound", True),
+    "a device whose clock is 3 ms behind": (launched(1e6, 80, -3000), "unknown", False),
+    "a device whose clock is 5 s behind": (launched(1e7, 80, -5e6), "unknown", False),
+    "a device whose clock began elsewhere": (launched(1.7e15, 80, -1.7e15), "unknown", False),
+    "a full device with a clock 3 ms behind": (launched(1e6, 8, -3000), "GPU-bound", False),
+    "work of before, and a pause until the host is recorded": (launched(1e6, 8, recorded=False) + launched(1.1e6, 8),
+                                                               "GPU-bound", False),
+    "work of before, and a pause of the recorded host": (
+        [{"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 1e6, "dur": 40}] +
+        launched(1e6, 8, recorded=False) + launched(1.1e6, 8), "CPU-bound", True),
+}
+
+
+def check_edges(program, folder, tap):
+    """What the host did is asked only where the recording tells it."""
+    path = Path(folder) / "trace.json"
+    for what, (rows, bound, of_host) in EDGES.items():
+        path.write_text(json.dumps({"schemaVersion": 1, "traceEvents": rows}), encoding="utf-8")
+        report = Program(program).json(path)
+        judged = report["split"]["judged"]["idle_causes"]["untraced_us"] > 1000
+        tap.ok([report["verdict"]["bound"], judged] == [bound, of_host], what, report["verdict"]["sentence"])
+
+
 def main():
     program, tap = program_of(__doc__), Tap()
     with tempfile.TemporaryDirectory() as folder:
@@ -144,6 +182,7 @@ def main():
                     tap.ok(first is None or first in allowed, f"{name}: without {what}", first)
         check_unused(program, folder, tap)
         check_counters(program, folder, tap)
+        check_edges(program, folder, tap)
     return tap.done()
 
 

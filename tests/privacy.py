@@ -283,6 +283,14 @@ def test_stable(folder, trace_path):
     run(trace_path, "--redact-key", key, expected=2)
     done = run(folder / f"{SECRET}.json", "--redact", expected=3)
     ok(done.stderr and not leaks(done.stderr), "standard error names no file", done.stderr)
+    found = folder / "found"
+    found.mkdir()
+    for name in (f"{SECRET}-1.json", f"{SECRET}-2.json"):  # neither tells its rank
+        (found / name).write_bytes(trace_path.read_bytes())
+    done = run(found, "--redact", expected=2)
+    ok(b"rank" in done.stderr and not leaks(done.stderr), "nor one that was found in a folder", done.stderr)
+    done = run("--memory-pickle", folder / f"{SECRET}.pickle", "--redact", expected=3)
+    ok(b"pickle" in done.stderr and not leaks(done.stderr), "nor one that is never loaded", done.stderr)
     done = run(trace_path, "--redact", "--md-out", folder / SECRET / "r.md", expected=4)
     ok(done.stderr and not leaks(done.stderr), "of outputs neither", done.stderr)
 

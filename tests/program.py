@@ -34,7 +34,8 @@ def unpacked(path):
 def settled(data):
     """What confines the program is this machine's, and no sanitizer's."""
     data = re.sub(rb'("sandbox": )"[^"]*"', rb'\1"seccomp and Landlock"', data)
-    return re.sub(rb"(, in a sandbox of )[^\n]*", rb"\1seccomp and Landlock", data)
+    state = rb"Read (in a sandbox of [A-Za-z ]*|without a sandbox)[.]"
+    return re.sub(state, b"Read in a sandbox of seccomp and Landlock.", data)
 
 
 class Program:

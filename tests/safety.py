@@ -19,7 +19,8 @@ from tap import Tap
 MIB = 2**20
 ESCAPE = "\x1b]0;title\x07\x1b[31m"
 BAD_NAMES = [ESCAPE, "\n::error::forged", "\x9b31m", "\u202edesrever", "a.b", "a\0b"]
-ENDING_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGXCPU)
+ENDING_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGXCPU, signal.SIGUSR1,
+                  signal.SIGUSR2)
 
 
 class Runs(Program):
@@ -123,9 +124,13 @@ ODD_SNAPSHOTS = [
 ODD_TRACES = [
     ("an empty array", [], {"no-events": 1}, None),
     ("empty traceEvents", {"traceEvents": []}, {"no-events": 1}, None),
+    ("names of processes alone", {"traceEvents": [{"ph": "M", "name": "process_name", "pid": 1, "args": {"name": "x"}}]},
+     {"no-events": 1}, None),
     ("one event of another clock", {"traceEvents": [*OPS, op(1.4e15, 5)]}, {"stray-in-time": 1}, 99900),
     ("one event at 0 beside a clock of today", {"traceEvents": [op(0, 5), *(op(1.4e15 + o["ts"], 900) for o in OPS)]},
      {"stray-in-time": 1}, 99900),
+    ("five events of a clock of today", {"traceEvents": [*OPS, *(op(1.7e15 + 1e11 * i, 5) for i in range(5))]},
+     {"stray-in-time": 5}, 99900),
     ("a row of 8 days", {"traceEvents": [*OPS, op(0, DAYS_US)]}, {"stray-in-time": 1, "duration-of-days": 1}, 99900),
     ("nothing but a row of 8 days", {"traceEvents": [op(0, DAYS_US)]}, {"duration-of-days": 1}, DAYS_US),
     ("two halves with a pause of two hours", {"traceEvents": [*OPS, *(op(7.2e9 + o["ts"], 900) for o in OPS)]}, {},

@@ -449,7 +449,7 @@ static enum ap_status tell_found_path(const struct ap_request *request, const ch
     if (status == AP_OK || !*path || *path == request->rubric_path || *path == request->baseline_path ||
         *path == request->mapping_trace_path)
         return status;
-    (void)snprintf(message, sizeof(message), "%.300s: %.440s", *path, reterr->message);
+    (void)snprintf(message, sizeof(message), "%.300s: %.440s", request->redact ? "an input" : *path, reterr->message);
     memcpy(reterr->message, message, sizeof(message));
     *path = NULL;
     return status;

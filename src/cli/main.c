@@ -299,7 +299,7 @@ static enum exit_code analyze(struct ap_cli_options *options, struct ap_cli_writ
 static enum exit_code refuse_pickle(const struct ap_cli_options *options)
 {
     ap_say_string("analyze_profile: ");
-    ap_say_inert(options->memory_pickle);
+    ap_say_inert(paths_are_hidden ? "an input" : options->memory_pickle);
     ap_say_string(": ");
     ap_say_string(ap_pickle_advice());
     ap_say_string("\n");

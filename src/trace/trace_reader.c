@@ -202,7 +202,7 @@ static enum ap_status finish(struct ap_trace_reading *reading, enum ap_status st
     if (status != AP_OK)
         return status;
     ap_trace_close_open(reading);
-    if (!reading->trace->event_count)
+    if (reading->trace->event_count == reading->trace->ph_counts['M']) /* names of processes and threads tell of no time */
         ap_note_many(reading->notes, AP_COUNTER_no_events, 1);
     AP_TRY(ap_trace_settle_kinds(reading, reterr));
     ap_trace_clip(reading->trace);

@@ -9,8 +9,10 @@
 
 #define HOUR_NS INT64_C(3600000000000)
 #define DAY_NS (24 * HOUR_NS)
+#define MONTH_NS (30 * DAY_NS)
 #define FAR 10  /* as many times as all the rest takes: farther off than any pause of a run */
 #define FEW 100 /* at most one row in so many, and one, can be a stray: two halves are a run with a pause */
+#define SOME 10 /* where the window is of months, which no recording is, one in so many */
 
 struct span {
     int64_t start_ns, end_ns;
@@ -132,7 +134,7 @@ enum ap_status ap_trace_leave_strays(struct ap_trace *trace, struct ap_notes *no
     note_days(trace, notes);
     AP_TRY(find_run(trace, &short_count, &run, reterr));
     size_t strays = short_count >= 2 ? count_strays(trace, run, &placed) : 0;
-    if (!strays || strays > placed / FEW + 1 || strays * 2 >= placed)
+    if (!strays || strays > placed / (window_ns > MONTH_NS ? SOME : FEW) + 1 || strays * 2 >= placed)
         return AP_OK;
     unplace_strays(trace, run);
     ap_note_many(notes, AP_COUNTER_stray, strays);

@@ -56,6 +56,32 @@ static void the_way_to_a_node_goes_with_it(void)
     is_int(loop_behind(355), 199 + 30, "not from where the program went on");
 }
 
+/* Ten steps of @per_step calls each; @are_marked or not. */
+static int64_t loops_of_steps(int per_step, bool are_marked)
+{
+    struct run run;
+    char name[32];
+    begin(&run);
+    for (int step = 0; step < 10; step++) {
+        (void)snprintf(name, sizeof(name), "ProfilerStep#%d", step);
+        if (are_marked)
+            row(&run, "1", name, ANNOTATION, step * 1000, 1000);
+        for (int i = 0; i < per_step; i++)
+            op(&run, "aten::mm", step * 1000 + i * 10, 8, 0);
+    }
+    analyze(&run);
+    int64_t count = habit(&run, "operator_loop", "count");
+    end(&run);
+    return count;
+}
+
+static void a_loop_ends_with_its_step(void)
+{
+    is_int(loops_of_steps(4, true), 0, "4 calls a step, however many steps");
+    is_int(loops_of_steps(20, true), 10, "20 calls in each");
+    is_int(loops_of_steps(4, false), 1, "no steps: one loop");
+}
+
 static void few_passes_and_layers_are_no_loop(void)
 {
     struct run run;
@@ -1701,6 +1727,7 @@ int main(void)
 {
     a_loop_is_told_with_its_backward();
     the_way_to_a_node_goes_with_it();
+    a_loop_ends_with_its_step();
     few_passes_and_layers_are_no_loop();
     long_calls_of_experts_are_dispatch_where_a_device_computes();
     a_loop_over_groups_is_one_though_its_calls_are_long();

@@ -200,6 +200,7 @@ static void external_ids_name_operators(void)
     is_int(op(&linked, 0), 0, "the call's id decides");
     is_int(op(&linked, 1), 1, "without a call, the id of the row of work");
     is_u64(linked.links.by_external_id_count, 2, "both by id");
+    is_u64(linked.links.op_count, 2, "both have one");
     is_int(linked.links.op_dur_ns, 10000, "their time");
     end(&linked);
 }
@@ -249,6 +250,8 @@ static void operators_are_preferred_to_annotations(void)
                                    KERNEL("a", 7, 50, 5, "\"correlation\":1") KERNEL("b", 7, 60, 5, "\"correlation\":2"));
     is_int(op(&linked, 0), 0, "the operator around the annotation");
     is_int(op(&linked, 1), 3, "an annotation where there is no operator");
+    is_u64(linked.links.op_count, 1, "which is none");
+    is_int(linked.links.op_dur_ns, 5000, "nor is its time one's");
     end(&linked);
 }
 

@@ -6,7 +6,7 @@
 #include <signal.h>
 #include <stdbool.h>
 
-/** From now on SIGHUP, SIGINT and SIGTERM remove what is listed and then end the program as they would have done; a file
+/** From now on signals that ask for an end remove what is listed and then end the program as they would have done; a file
  *  that may not grow (SIGXFSZ) or a closed pipe is an output that fails. Signals that are ignored stay ignored. */
 void ap_cli_cleanup_begin(void);
 /** End the program so many seconds from now, whatever it is at: what is listed is removed then, @message written to standard

@@ -27,30 +27,35 @@ static uint64_t smaller(uint64_t a, uint64_t b)
     return a && (!b || a < b) ? a : b;
 }
 
-/* The least that this group or one above it allows. */
-static uint64_t limit_of_group(const char *group)
+/* The least that this group or one above it allows, as its file says. */
+static uint64_t limit_of_group(const char *group, const char *controller, const char *file)
 {
-    char folder[PATH_BYTES], path[PATH_BYTES + sizeof(CGROUP_ROOT) + 16];
+    char folder[PATH_BYTES], path[PATH_BYTES + sizeof(CGROUP_ROOT) + 48];
     uint64_t least = 0;
     (void)snprintf(folder, sizeof(folder), "%s", group);
     for (char *end = folder + strlen(folder); end; end = strrchr(folder, '/')) {
         *end = '\0';
-        (void)snprintf(path, sizeof(path), CGROUP_ROOT "%s/memory.max", folder);
+        (void)snprintf(path, sizeof(path), CGROUP_ROOT "%s%s/%s", controller, folder, file);
         least = smaller(number_in(path), least);
     }
     return least;
 }
 
-/* The second version tells the group in a line "0::/group"; of the first one the limit is where a container has it. */
+/* The second version tells the group in a line "0::/group", the first one in "9:memory:/group", a path that a container
+ * sees without the part above itself: there the limit is in the root. */
 static uint64_t limit_of_groups(void)
 {
+    static const char v1[] = ":memory:";
     char line[PATH_BYTES];
     uint64_t limit = number_in(CGROUP_ROOT "/memory/memory.limit_in_bytes");
     FILE *file = fopen("/proc/self/cgroup", "r");
     while (file && fgets(line, sizeof(line), file)) {
         line[strcspn(line, "\n")] = '\0';
         if (strncmp(line, "0::", 3) == 0)
-            limit = smaller(limit_of_group(line + 3), limit);
+            limit = smaller(limit_of_group(line + 3, "", "memory.max"), limit);
+        const char *group = strstr(line, v1);
+        if (group)
+            limit = smaller(limit_of_group(group + sizeof(v1) - 1, "/memory", "memory.limit_in_bytes"), limit);
     }
     if (file)
         (void)fclose(file);

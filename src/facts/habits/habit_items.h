@@ -34,7 +34,8 @@ struct ap_habit_item {
 
 struct ap_habit_loop {
     enum ap_habit_id id;
-    int64_t end_ns; /* of its own rows; those of the backward pass are behind */
+    int64_t end_ns;    /* of its own rows; those of the backward pass are behind */
+    int64_t paused_ns; /* of its own time, in long gaps that are not its */
     int64_t total_ns;
     ap_link_key first, last; /* sequence numbers; 0 = none */
     double keeps;            /* of it, which the better form takes too */

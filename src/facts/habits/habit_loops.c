@@ -67,20 +67,24 @@ int64_t ap_habit_given_back_ns(const struct ap_habit_rows *rows, size_t at, int6
     return behind_ns > made_ns ? made_ns : behind_ns > 0 ? behind_ns : 0;
 }
 
-/* Its span, with what Python takes to begin it. Long gaps have another cause unless they are rare, but behind a collective
- * they are the wait for it. */
-static int64_t loop_time(const struct ap_habit_rows *rows, enum ap_habit_id id, size_t start, size_t end)
+/* Long gaps have another cause unless they are rare, but behind a collective they are the wait for it. */
+static int64_t pauses_in(const struct ap_habit_rows *rows, enum ap_habit_id id, size_t start, size_t end)
 {
-    int64_t total_ns = ap_item_end_ns(rows, &rows->items[end - 1]) - ap_item_start_ns(rows, &rows->items[start]),
-            long_ns = 0;
+    int64_t long_ns = 0;
     size_t long_count = 0;
     for (size_t i = start + 1; i < end && id != AP_HABIT_collective_loop; i++) {
         bool is_long = ap_habit_gap_before(rows, i) > AP_HABIT_GAP_NS;
         long_ns += is_long ? ap_habit_gap_before(rows, i) : 0;
         long_count += is_long;
     }
-    bool are_rare = long_count < (end - start) / RARE_GAPS;
-    return total_ns - (are_rare ? 0 : long_ns) + ap_habit_lead_ns(rows, start);
+    return long_count < (end - start) / RARE_GAPS ? 0 : long_ns;
+}
+
+/* Its span, with what Python takes to begin it. */
+static int64_t loop_time(const struct ap_habit_rows *rows, size_t start, size_t end, int64_t paused_ns)
+{
+    int64_t span_ns = ap_item_end_ns(rows, &rows->items[end - 1]) - ap_item_start_ns(rows, &rows->items[start]);
+    return span_ns - paused_ns + ap_habit_lead_ns(rows, start);
 }
 
 enum ap_status ap_habit_new_loop(struct ap_habit_rows *rows, struct ap_habit_loop **ret_loop, struct ap_error *reterr)
@@ -292,7 +296,7 @@ static enum ap_status add_loop(struct ap_habit_rows *rows, size_t start, size_t 
         rows->items[end].step == rows->items[start].step)
         end++; /* what is put together would be in one piece */
     enum ap_habit_id id = side_by_side || step_by_step ? AP_HABIT_operator_loop : kind_of(pass.any, pass.copies);
-    int64_t total_ns = loop_time(rows, id, start, end);
+    int64_t paused_ns = pauses_in(rows, id, start, end), total_ns = loop_time(rows, start, end, paused_ns);
     bool is_short = is_of_groups(pass.any) || step_by_step || is_of_short_calls(rows, start, passes_end, total_ns);
     struct ap_habit_loop *loop;
     bool may_be_layers = period > SHORT_PERIOD && !(pass.any & (AP_BIT(PIECE) | AP_BIT(SCALAR))) && !side_by_side &&
@@ -305,6 +309,7 @@ static enum ap_status add_loop(struct ap_habit_rows *rows, size_t start, size_t 
         .row = rows->items[start].row,
         .period = (uint32_t)period,
         .end_ns = ap_item_end_ns(rows, &rows->items[end - 1]),
+        .paused_ns = paused_ns,
         .total_ns = total_ns,
         .first = ap_item_sequence(rows, &rows->items[start]),
         .last = ap_habit_last_sequence(rows, end - 1),
@@ -363,6 +368,12 @@ static uint64_t same_before(struct ap_habit_rows *rows, struct runs *runs, size_
     return most < PERIOD_MAX ? same & ((UINT64_C(1) << most) - 1) : same;
 }
 
+/* A step is a pass of the program's own loop, however few operators it calls: no other loop goes on in the next one. */
+static bool begins_step(const struct ap_habit_rows *rows, size_t at)
+{
+    return at && rows->items[at].step != rows->items[at - 1].step;
+}
+
 /* ---- loops whose passes differ, as those with an if in them do ---- */
 
 /* Calls one after the other right in one run of a function of the user's. */
@@ -405,7 +416,7 @@ static enum ap_status end_frame_run(struct ap_habit_rows *rows, struct frame_run
         has_loop(rows, run, end))
         return AP_OK;
     enum ap_habit_id id = kind_of(run->any, false);
-    int64_t total_ns = loop_time(rows, id, run->start, end);
+    int64_t paused_ns = pauses_in(rows, id, run->start, end), total_ns = loop_time(rows, run->start, end, paused_ns);
     if (!is_of_short_calls(rows, run->start, end, total_ns))
         return AP_OK;
     AP_TRY(ap_habit_new_loop(rows, &loop, reterr));
@@ -413,6 +424,7 @@ static enum ap_status end_frame_run(struct ap_habit_rows *rows, struct frame_run
                                     .row = rows->items[run->start].row,
                                     .period = run->name_count,
                                     .end_ns = ap_item_end_ns(rows, &rows->items[end - 1]),
+                                    .paused_ns = paused_ns,
                                     .total_ns = total_ns,
                                     .first = ap_item_sequence(rows, &rows->items[run->start]),
                                     .last = ap_habit_last_sequence(rows, end - 1) };
@@ -438,7 +450,7 @@ static enum ap_status find_varied_loops(struct ap_habit_rows *rows, size_t first
     for (size_t i = 0; i < rows->item_count; i++) {
         bool is_call = ap_habit_is_call(rows, &rows->items[i]);
         uint32_t frame = is_call ? frame_of(rows, rows->items[i].row) : AP_NO_ROW;
-        if (frame != run.frame) {
+        if (frame != run.frame || begins_step(rows, i)) {
             AP_TRY(end_frame_run(rows, &run, i, reterr));
             run = (struct frame_run){ .start = i, .frame = frame, .next_loop = run.next_loop };
         }
@@ -453,6 +465,7 @@ enum ap_status ap_habit_find_loops(struct ap_habit_rows *rows, struct ap_error *
     size_t first_loop = rows->loop_count;
     for (size_t i = 0; i < rows->item_count; i++) {
         bool is_call = ap_habit_is_call(rows, &rows->items[i]);
+        runs.start = begins_step(rows, i) ? i : runs.start;
         uint64_t same = is_call ? same_before(rows, &runs, i) : 0;
         AP_TRY(end_runs(rows, &runs, runs.open & ~same, i, reterr));
         for (uint64_t begun = same & ~runs.open; begun; begun &= begun - 1)
@@ -574,7 +587,7 @@ void ap_habit_add_loops(struct ap_habit_rows *rows)
             add_part(rows->habits, loop);
             continue;
         }
-        ap_habit_add_time(rows->habits, loop->id, events->start_ns[loop->row], loop->end_ns);
+        ap_habit_add_time(rows->habits, loop->id, events->start_ns[loop->row], loop->end_ns - loop->paused_ns);
         struct ap_habit *habit = ap_habit_add_in_pieces(rows->habits, loop->id, loop->row, loop->total_ns,
                                                         ap_share_of(loop->total_ns, 1 - loop->keeps));
         if (!habit)

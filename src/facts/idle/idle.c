@@ -8,11 +8,13 @@
  *
  * A recording may begin while the queue of a device is full. Calls stand in it from its first instant on, work only from
  * where that of before is done: a long wait in the queue before which hardly anything ran is not recorded, which is no idle
- * time. Nor is a long wait of the host there: with nothing to wait for it would be over at once. */
+ * time. Nor is a long wait of the host there: with nothing to wait for it would be over at once. What the host did before
+ * its first row, while devices worked off what they had, nobody knows; nor when, where the clocks of both differ. */
 #include "idle.h"
 
 #include "gap_names.h"
 #include "recording_cost.h"
+#include "rows_of.h"
 #include "sort.h"
 
 #include "poison.h"
@@ -74,6 +76,7 @@ struct attribution {
     struct pieces for_any;      /* what the main thread recorded nothing about either */
     struct waits waits;         /* that may be what those are due to */
     struct ap_step_cursor step; /* where the last credit went */
+    int64_t host_start_ns;      /* before it no row tells what the host did */
     struct ap_recording_cost cost;
 };
 
@@ -207,6 +210,11 @@ static void credit_off_core(struct attribution *a, uint32_t row, int64_t start_n
 static void credit_host(struct attribution *a, uint32_t row, int64_t start_ns, int64_t end_ns)
 {
     enum ap_idle_cause cause = row == AP_NO_ROW ? AP_IDLE_untraced : (enum ap_idle_cause)a->states.state[row];
+    if (row == AP_NO_ROW && start_ns < a->host_start_ns) {
+        int64_t told_ns = a->host_start_ns < end_ns ? a->host_start_ns : end_ns;
+        credit(a, AP_IDLE_not_recorded, start_ns, told_ns, AP_NO_ROW);
+        start_ns = told_ns;
+    }
     if (cause == AP_IDLE_synchronization && a->now.at_edge && end_ns - start_ns >= EDGE_LEAST_NS)
         cause = AP_IDLE_not_recorded;
     if (cause == AP_IDLE_synchronization && a->trace->events.start_ns[row] <= a->now.gap.start_ns)
@@ -392,6 +400,11 @@ static enum ap_status judge_gaps(struct attribution *a, struct ap_gap_walk *walk
                                   .sync_end_ns = gap.start_ns,
                                   .at_edge = at_edge };
         next_long += is_long;
+        if (ap_links_clocks_differ(a->input->links)) {
+            credit(a, AP_IDLE_not_recorded, gap.start_ns, gap.end_ns, AP_NO_ROW);
+            add_credited(a);
+            continue;
+        }
         credit_device(a, &feeding);
         if (feeding.host_end_ns > gap.start_ns)
             AP_TRY(ask_all(a, feeding.track, reterr));
@@ -445,6 +458,16 @@ static enum ap_status attribute(struct attribution *a, struct ap_gap_walk *walk,
     return AP_OK;
 }
 
+static int64_t host_start_ns(const struct ap_trace *trace)
+{
+    int64_t first_ns = INT64_MAX;
+    for (struct ap_rows_of at = ap_rows_of(trace, AP_HOST_KINDS); ap_rows_of_next(&at);) {
+        int64_t start_ns = trace->events.start_ns[at.row];
+        first_ns = start_ns != AP_START_UNKNOWN && start_ns < first_ns ? start_ns : first_ns;
+    }
+    return first_ns;
+}
+
 enum ap_status ap_idle_attribute(struct ap_split *split, const struct ap_idle_input *input, struct ap_gap_walk walk,
                                  const struct ap_long_gap *longest, struct ap_error *reterr)
 {
@@ -454,6 +477,7 @@ enum ap_status ap_idle_attribute(struct ap_split *split, const struct ap_idle_in
         .trace = input->trace,
         .names = { .gate = split->gate, .trace = input->trace, .tree = input->tree, .map = { .gate = split->gate } },
         .step = { input->steps, 0 },
+        .host_start_ns = host_start_ns(input->trace),
         .cost = { input->trace, input->order, &a.states, ap_recording_edge_ns(input->trace, input->order),
                   .until_ns = walk.busy_to_ns }
     };

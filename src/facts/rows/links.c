@@ -165,10 +165,14 @@ static void sum_times(struct ap_links *links, const struct ap_trace *trace)
     for (size_t i = 0; i < links->count; i++) {
         int64_t dur_ns = trace->events.dur_ns[links->rows[i].row];
         links->total_dur_ns = ap_add_sat(links->total_dur_ns, dur_ns, &overflowed);
-        if (links->rows[i].launch != AP_NO_ROW)
+        if (links->rows[i].launch != AP_NO_ROW) {
             links->launched_dur_ns = ap_add_sat(links->launched_dur_ns, dur_ns, &overflowed);
-        if (links->rows[i].op != AP_NO_ROW)
+            links->early_count += trace->events.start_ns[links->rows[i].row] < trace->events.start_ns[links->rows[i].launch];
+        }
+        if (links->rows[i].op != AP_NO_ROW && ap_row_is_of(trace, links->rows[i].op, 1u << AP_KIND_operator)) {
+            links->op_count++;
             links->op_dur_ns = ap_add_sat(links->op_dur_ns, dur_ns, &overflowed);
+        }
     }
 }
 

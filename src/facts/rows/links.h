@@ -19,7 +19,9 @@ struct ap_links {
     size_t count;
     uint64_t linked_count;                            /* with a launch */
     bool external_id_is_of_call;                      /* rows of work name their call by External id, not an operator */
-    uint64_t by_external_id_count, by_time_count;     /* how operators were found */
+    uint64_t early_count;                             /* of them, which start before that */
+    uint64_t by_external_id_count, by_time_count;     /* how operators and annotations were found */
+    uint64_t op_count;                                /* with an operator, no annotation alone */
     int64_t total_dur_ns, launched_dur_ns, op_dur_ns; /* of all rows; of those with a launch; with an operator */
 };
 
@@ -34,6 +36,13 @@ void ap_links_release(struct ap_links *links);
 static inline bool ap_links_tell_launches(const struct ap_links *links)
 {
     return (links->linked_count + links->by_external_id_count) * 20 > links->count;
+}
+
+/** Does most work start before the call that launched it? Then the clocks of host and device differ, and nobody knows what
+ * the host did while a device was idle. */
+static inline bool ap_links_clocks_differ(const struct ap_links *links)
+{
+    return links->early_count * 2 > links->linked_count;
 }
 
 /** First start to last end of each device, summed. */

@@ -67,7 +67,7 @@ static enum ap_status add_links(struct ap_part_context *context, struct ap_model
     ap_add_count(model, to, "launched_count", (int64_t)links->linked_count);
     ap_add_quotient(model, to, "unlinked_ratio", (double)(links->count - links->linked_count), (double)links->count);
     ap_add_quotient(model, to, "launched_time_ratio", (double)links->launched_dur_ns, (double)links->total_dur_ns);
-    ap_add_count(model, to, "operator_count", (int64_t)(links->by_external_id_count + links->by_time_count));
+    ap_add_count(model, to, "operator_count", (int64_t)links->op_count);
     ap_add_quotient(model, to, "operator_time_ratio", (double)links->op_dur_ns, (double)links->total_dur_ns);
     ap_add_count(model, to, "by_external_id_count", (int64_t)links->by_external_id_count);
     ap_add_count(model, to, "by_time_count", (int64_t)links->by_time_count);

@@ -32,6 +32,7 @@ static const struct {
 #define MEMORY_BOUND_RATIO 0.7 /* of the kernel time in families that move more than they compute */
 #define SURE_RATIO 0.4         /* of the judged time in the bound's own part */
 #define CAPTURED_RATIO 0.5     /* of the launches have no work in the file: those of a capture */
+#define KNOWN_RATIO 0.1        /* of the judged time has to be known */
 #define SEEN_RATIO 0.2         /* of the judged time in one thing that the devices are seen to do */
 #define SHORT_WINDOW 100       /* a part of the recording of which the devices' window may lack, to be called by its name */
 #define UNPLACED_RATIO 0.05    /* of the rows of devices: their times could not be read */
@@ -150,7 +151,8 @@ static int64_t known_ns(const struct ap_split_part *judged)
     return judged->dur_ns - judged->cause_ns[AP_IDLE_not_recorded];
 }
 
-static void format_unknown(const struct ap_split_part *judged, enum bound bound, char *to, size_t bytes)
+static void format_unknown(const struct ap_part_context *context, const struct ap_split_part *judged, enum bound bound,
+                           char *to, size_t bytes)
 {
     char part[AP_VALUE_TEXT_BYTES];
     int64_t queue_ns = judged->cause_ns[AP_IDLE_queue_wait];
@@ -163,8 +165,9 @@ static void format_unknown(const struct ap_split_part *judged, enum bound bound,
     if (!judged->cause_ns[AP_IDLE_not_recorded])
         return;
     format_ns(judged->cause_ns[AP_IDLE_not_recorded], part, sizeof(part));
-    (void)snprintf(to, bytes, ", as far as it is known: for another %s work launched before the recording filled the queue",
-                   part);
+    (void)snprintf(to, bytes, ", as far as it is known: for another %s %s", part,
+                   ap_links_clocks_differ(&context->facts->links) ? "the clocks of host and device differ"
+                                                                  : "work from before the recording hides it");
 }
 
 /* A tracer of Python could have recorded nothing else, and what XLA runs on a device would stand in its trace. */
@@ -261,7 +264,7 @@ static void add_sentence(const struct ap_part_context *context, const struct rea
     int64_t dur_ns = wait_ns(is->part_ns, is->bound), all_ns = known_ns(is->judged);
     format_ns(dur_ns, part, sizeof(part));
     format_ns(all_ns, whole, sizeof(whole));
-    format_unknown(is->judged, is->bound, unknown, sizeof(unknown));
+    format_unknown(context, is->judged, is->bound, unknown, sizeof(unknown));
     format_aside(is, aside, sizeof(aside));
     (void)snprintf(text, sizeof(text), "%s: %s of %s (%.1f %%) of the %s%s%s%s", meaning_of(context, is), part, whole,
                    100.0 * (double)dur_ns / (double)all_ns, part_name(context, is->judged, is->bound), unknown, aside,
@@ -324,10 +327,17 @@ static bool has_counters(const struct ap_trace *trace)
 }
 
 /* Why the recording does not tell what bounds the run; NULL = it does. */
-static const char *why_unknown(const struct ap_part_context *context, const struct ap_value *root)
+static const char *why_unknown(const struct ap_part_context *context, const struct ap_split_part *judged,
+                               const struct ap_value *root)
 {
+    if (!known_ns(judged))
+        return "no row of work in the file was waited for there";
     if (is_capture(root))
         return "graphs are captured here, and what is captured does not run: record their replay";
+    bool clocks_differ = ap_links_clocks_differ(&context->facts->links);
+    if (known_ns(judged) < ap_share_of(judged->dur_ns, clocks_differ ? GPU_BOUND_RATIO : KNOWN_RATIO))
+        return clocks_differ ? "GPU work starts before its launch, so the clocks of host and device differ: record again"
+                             : "for nearly all of the time work from before the recording hides it";
     if (context->facts->split.has_gpu)
         return NULL;
     bool unused = is_true(root, "trace.gpu_unused");
@@ -338,9 +348,7 @@ static const char *why_unknown(const struct ap_part_context *context, const stru
                    ? "only counters of the GPU were recorded, which tell no times: record once without them, with "
                      "ProfilerActivity.CUDA"
                    : "the file tells of a GPU, of whose work no row was recorded: record with ProfilerActivity.CUDA";
-    if (context->facts->main_track == AP_NO_ROW)
-        return "no row is of a kind that is known here";
-    return NULL;
+    return context->facts->main_track == AP_NO_ROW ? "no row is of a kind that is known here" : NULL;
 }
 
 static void add_unknown_sentence(const char *why, struct ap_model *model, struct ap_value *to)
@@ -477,7 +485,7 @@ static void add_verdict(struct ap_part_context *context, struct ap_model *model,
     const struct ap_split_part *judged = ap_split_judged(&context->facts->split);
     struct reading is = { .judged = judged };
     read_parts(context, root, &is);
-    const char *why = known_ns(judged) ? why_unknown(context, root) : "no row of work in the file was waited for there";
+    const char *why = why_unknown(context, judged, root);
     if (!why && is.untold)
         why = choose_untold(&is);
     else

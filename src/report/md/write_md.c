@@ -43,9 +43,7 @@ static void write_topic(struct doc *doc)
 
 static void write_generator(struct doc *doc)
 {
-    ap_doc_item(doc, NULL,
-                "Written by {n generator.name} {n generator.version}, report format {n schema_version}[, in a sandbox of "
-                "{p generator.sandbox}]");
+    ap_doc_item(doc, NULL, "Written by {n generator.name} {n generator.version}, report format {n schema_version}");
 }
 
 /* Files of other profilers. */

@@ -315,8 +315,6 @@ static void write_top(struct html *html)
 static void write_end(struct html *html)
 {
     ap_html_tell(html, NULL, "</main>\n<footer><p>Written by {n generator.name} {t generator.version}");
-    if (ap_html_known(html, "generator.sandbox"))
-        ap_html_tell(html, NULL, ", in a sandbox of {t generator.sandbox}");
     ap_html_string(html, ". This file loads nothing and sends nothing. Figures are rounded here and exact in the JSON "
                          "report.</p></footer>\n<script>");
     write_asset(html, ap_html_script, ap_html_script_bytes);

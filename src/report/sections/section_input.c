@@ -70,6 +70,10 @@ static void write_warnings(struct doc *doc)
 {
     if (!ap_doc_parts(doc, COUNTED(warning_table)))
         ap_doc_paragraph(doc, NULL, "Nothing odd was met in what the input holds.");
+    if (ap_text_is(ap_doc_text_at(doc, "generator.sandbox"), "none"))
+        ap_doc_paragraph(doc, NULL, "Read without a sandbox.");
+    else if (ap_doc_known(doc, "generator.sandbox"))
+        ap_doc_paragraph(doc, NULL, "Read in a sandbox of {p generator.sandbox}.");
 }
 
 static const struct doc_part warning_parts[] = { CALL(write_warnings) };

@@ -75,15 +75,15 @@ static void write_holders(struct doc *doc, const struct ap_value *rows)
 static void write_oom(struct doc *doc, const struct ap_value *oom)
 {
     const struct ap_value *release = ap_value_member(oom, "release");
+    int64_t released = ap_integer_member(release, "allocations", 0); /* none: what was free would have done */
     bool hole = ap_text_is(ap_text_member(release, "way"), "one hole");
     ap_doc_begin(doc, DOC_ITEM);
     ap_doc_tell(doc, oom, "Device {f device}, entry {f entry}: most was held by");
     write_holders(doc, ap_value_member(oom, "filled_by"));
-    if (hole || ap_text_is(ap_text_member(release, "way"), "whole segments")) {
-        bool one = ap_integer_member(release, "allocations", 0) == 1;
+    if (released && (hole || ap_text_is(ap_text_member(release, "way"), "whole segments"))) {
         ap_doc_tell(doc, release,
-                    one ? ". It would have passed with one allocation released before ("
-                        : ". It would have passed with {f allocations} allocations released before (");
+                    released == 1 ? ". It would have passed with one allocation released before ("
+                                  : ". It would have passed with {f allocations} allocations released before (");
         ap_doc_say(doc, hole ? "neighbors in one segment):" : "whole segments):");
         write_holders(doc, ap_value_member(release, "largest"));
     }

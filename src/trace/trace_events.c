@@ -263,12 +263,6 @@ static enum ap_status add_row(struct ap_trace_reading *reading, uint32_t categor
     return ap_trace_take_detail(reading, kind, reterr);
 }
 
-/* Until 2021-06 the range of a step was written as an operator, within which the host would always seem to work. */
-static enum ap_event_kind kind_of_named(enum ap_event_kind kind, struct ap_text name)
-{
-    return kind == AP_KIND_operator && ap_text_starts_with(name, "ProfilerStep#") ? AP_KIND_annotation : kind;
-}
-
 static uint8_t row_tag(const struct ap_category *category, enum ap_event_kind kind, bool is_x)
 {
     unsigned tag = (unsigned)kind;
@@ -290,11 +284,10 @@ static enum ap_status take_complete(struct ap_trace_reading *reading, uint32_t c
         start_ns = AP_START_UNKNOWN;
     }
     const struct ap_category *category = &reading->trace->categories[category_index];
-    enum ap_event_kind kind = row_kind(reading, category);
+    uint8_t tag = row_tag(category, row_kind(reading, category), true);
     struct ap_str name;
     uint32_t track;
     AP_TRY(read_name(reading, &name, reterr));
-    uint8_t tag = row_tag(category, kind_of_named(kind, ap_strpool_text(&reading->trace->strings, name)), true);
     if (AP_UNLIKELY(category->frames))
         AP_TRY(ap_trace_frame_name(reading, category->frames, &name, reterr));
     AP_TRY(find_track(reading, &track, reterr));
@@ -310,9 +303,8 @@ static enum ap_status take_begin(struct ap_trace_reading *reading, uint32_t cate
     if (!read_time(reading, AP_FIELD_TS, AP_COUNTER_ts_missing, AP_COUNTER_ts_not_number, &begin.start_ns))
         begin.start_ns = AP_START_UNKNOWN;
     const struct ap_category *category = &reading->trace->categories[category_index];
-    enum ap_event_kind kind = row_kind(reading, category);
+    begin.tag = row_tag(category, row_kind(reading, category), false);
     AP_TRY(read_name(reading, &begin.name, reterr));
-    begin.tag = row_tag(category, kind_of_named(kind, ap_strpool_text(&reading->trace->strings, begin.name)), false);
     AP_TRY(ap_trace_frame_name(reading, category->frames, &begin.name, reterr));
     AP_TRY(find_track(reading, &track_index, reterr));
     struct ap_track *track = &reading->trace->tracks[track_index];

@@ -464,22 +464,6 @@ static void cpu_categories_are_the_originals(void)
     (void)trace_run_release(&run);
 }
 
-/* It was written as an operator until 2021-06. */
-static void the_range_of_a_step_is_no_operator(void)
-{
-    struct trace_run run;
-    trace_run_text(&run, "["
-                         "{\"ph\":\"X\",\"cat\":\"Operator\",\"name\":\"ProfilerStep#5\"," PLACE "\"ts\":1,\"dur\":9},"
-                         "{\"ph\":\"X\",\"cat\":\"Operator\",\"name\":\"ProfilerStepper\"," PLACE "\"ts\":1,\"dur\":1},"
-                         "{\"ph\":\"B\",\"cat\":\"cpu_op\",\"name\":\"ProfilerStep#6\"," PLACE "\"ts\":20},"
-                         "{\"ph\":\"E\"," PLACE "\"ts\":29}]");
-    const uint8_t *tag = run.trace->events.tag;
-    ok(ap_row_kind(tag[0]) == AP_KIND_annotation, "the range of a step is an annotation, whatever its category");
-    ok(ap_row_kind(tag[1]) == AP_KIND_operator, "what is only named alike is not");
-    ok(ap_row_kind(tag[2]) == AP_KIND_annotation, "nor is one that begins and ends in two events an operator");
-    (void)trace_run_release(&run);
-}
-
 static void many_categories_and_tracks(void)
 {
     struct text_log text = { .data = NULL };
@@ -1047,7 +1031,6 @@ int main(int argc, char **argv)
     devices_under_one_pid_are_kept_apart();
     categories_of_all_years();
     cpu_categories_are_the_originals();
-    the_range_of_a_step_is_no_operator();
     many_categories_and_tracks();
     the_legacy_exporter_is_known();
     the_header_may_stand_anywhere();

@@ -40,7 +40,7 @@ static const struct name_rule rules[] = {
     /* the range may have begun before the recording */
     { 1u << AP_KIND_python, "*torch/utils/data/dataloader.py(*): __next__", AP_IDLE_data_loading },
     { RANGES, "Optimizer.*", AP_IDLE_host_optimizer },
-    { RANGES, "ProfilerStep*", AP_IDLE_untraced },
+    { RANGES, "ProfilerStep*", AP_IDLE_untraced }, /* until 2021-06 an operator */
     { RANGES, "gloo:*|mpi:*|ucc:*|*barrier*|c10d::*wait*", AP_IDLE_communication_wait },
     { RANGES, "autograd::engine::*", AP_IDLE_host_autograd },
     { 1u << AP_KIND_python, "<built-in method run_backward*", AP_IDLE_host_autograd }, /* which waits for the engine */

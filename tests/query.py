@@ -512,7 +512,7 @@ def check_wrapped(tap, program):
         tap.check(f"{' '.join(map(str, arguments[-2:]))}: wrapped to the terminal", wrong)
     text = program.text("--explain", "dataloader-in-process")
     tap.same(("{" in text, "```" in text, "which is <window_share_ratio> of the window" in text,
-              "threshold source: 2 %, for medium 5 %" in text), (False, False, True, True),
+              "threshold source: 2 % of the window, and where a GPU works" in text), (False, False, True, True),
              "an explanation is for people: no markup of the rubric")
     given = program.text(TRAINING, "--table", "findings").split("\n")[0].split()
     tap.same([name in given for name in ("title", "severity", "saves_us")], [True] * 3, "findings by title and severity")

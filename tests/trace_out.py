@@ -113,7 +113,8 @@ def check_fixture(tap, program, path):
         return
     again_report, again, again_data = program.trace(path, "--trace-all")
     tap.same(again_data, data, f"{name}: the same bytes each time")
-    tap.same(program.warnings(data), [], f"{name}: read back without a warning")
+    has_none = ["no-events"] if name == "empty_events.json" else []
+    tap.same(program.warnings(data), has_none, f"{name}: read back without a new warning")
     tap.same(overlaps(written), 0, f"{name}: no spans of a track overlap")
     told = written[OURS]
     tap.same(told["events_read"], report["trace"]["events"]["total"], f"{name}: all events were read")

@@ -259,7 +259,8 @@ static void markdown_of_time(void)
           "a part: time and share");
     holds(&text, "| Idle | 1,242.072 | – | 1,242.072 | – | `split.*.idle_*` |", "a share that is not known");
     holds(&text,
-          "| `host_python` | 5 | – | the host ran Python between operators | `split.judged.idle_causes.host_python_*` |\n"
+          "| `host_python` | 5 | – | the host ran Python, between operators or within one that is written in it | "
+          "`split.judged.idle_causes.host_python_*` |\n"
           "| `data_loading` | 1 | 12.5 % |",
           "causes, the largest first");
     holds_not(&text, "`queue_wait`", "those without time are left out");

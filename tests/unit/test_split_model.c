@@ -70,7 +70,8 @@ struct sums {
 struct model {
     struct model_row rows[MAX_ROWS]; /* host rows by thread, then as the tool orders them; then device rows likewise */
     size_t count;
-    bool any_linked;
+    bool any_linked, clocks_differ;
+    int host_start; /* of its first row */
     int main_track, start, end, outer_start, outer_end;
     int gap_start[LENGTH + 1];
     struct sums at[LENGTH]; /* what each instant is */
@@ -155,6 +156,8 @@ static void ask_host(struct model *model, int gap_start, int host_end, int track
                 sync_end = gap_start + clamp(row->end - row->start, 0, host_end - gap_start);
             if (state != CAUSE_data_loading && at < sync_end)
                 state = CAUSE_synchronization;
+            if (!row && at < model->host_start)
+                state = CAUSE_not_recorded;
             model->at[at].causes[state]++;
         }
 }
@@ -176,6 +179,11 @@ static void explain_gap(struct model *model, int gap_start, int gap_end, const s
 {
     const struct model_row *launch = next ? launch_of(model, next) : NULL;
     int host_end = gap_end, call_end = gap_end;
+    model->gap_count += gap_start >= model->start && gap_end <= model->end;
+    for (int at = gap_start; at < gap_end && model->clocks_differ; at++)
+        model->at[at].causes[CAUSE_not_recorded]++;
+    if (model->clocks_differ)
+        return;
     if (launch) {
         host_end = clamp(launch->start, gap_start, gap_end);
         call_end = clamp(launch->end, gap_start, gap_end);
@@ -188,7 +196,6 @@ static void explain_gap(struct model *model, int gap_start, int gap_end, const s
         model->at[at].causes[gap_end - call_end > 3 && at >= call_end + 3 ? (at_edge ? CAUSE_not_recorded : CAUSE_queue_wait)
                              : launch && launch->state == CAUSE_driver_call ? CAUSE_driver_call
                                                                             : CAUSE_launch_overhead]++;
-    model->gap_count += gap_start >= model->start && gap_end <= model->end;
 }
 
 static void explain(struct model *model)
@@ -325,13 +332,21 @@ static void take_windows(const struct run *run, struct model *model)
 {
     const struct ap_value *steps = at(run, "split.steps"), *first = ap_value_first(steps), *last = first;
     bool any = false;
+    int linked = 0, early = 0;
+    model->host_start = LENGTH;
     for (size_t i = 0; i < model->count; i++)
-        if (model->rows[i].track < 0) {
+        if (model->rows[i].track >= 0) {
+            model->host_start = model->rows[i].start < model->host_start ? model->rows[i].start : model->host_start;
+        } else {
+            const struct model_row *launch = launch_of(model, &model->rows[i]);
+            linked += launch != NULL;
+            early += launch && model->rows[i].start < launch->start;
             model->start = any && model->start < model->rows[i].start ? model->start : model->rows[i].start;
             model->end = any && model->end > model->rows[i].end ? model->end : model->rows[i].end;
-            model->any_linked |= launch_of(model, &model->rows[i]) != NULL;
+            model->any_linked |= launch != NULL;
             any = true;
         }
+    model->clocks_differ = early * 2 > linked;
     if (!any) {
         model->start = (int)(run->trace->window_start_ns / TYPED_UNIT_NS);
         model->end = (int)(run->trace->window_end_ns / TYPED_UNIT_NS);

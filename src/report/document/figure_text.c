@@ -97,9 +97,9 @@ static void add_ratio(struct line *line, double ratio, const char *sign)
         add_rounded(line, ratio * 100, 3, " %");
 }
 
-/* Of a rate by what its sign begins with: titles of columns tell the others. */
-#define WHOLE_LIMIT 1e15 /* up to which a double tells whole numbers apart */
+#define WHOLE_LIMIT 1e7 /* of larger numbers the JSON report does not give each digit */
 
+/* Of a rate by what its sign begins with: titles of columns tell the others. */
 static void add_number(struct line *line, double number, const char *sign, bool full)
 {
     bool is_whole = number == floor(number) && fabs(number) < WHOLE_LIMIT;

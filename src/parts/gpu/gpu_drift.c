@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * gpu_drift.c - whether the same kernels become slower from the first to the last third of the steady steps, as they do where
- * the clocks of a device fall. The same: by name, launch shape and the shapes of the operator that launched them. What runs
- * beside others of its device is slowed by these, and tells nothing. */
+ * gpu_drift.c - whether the same kernels become slower from the first to the last third of the steady steps, as they do
+ * where the clocks of a device fall. The same: by name, launch shape and the shapes of the operator that launched them. What
+ * runs beside others of its device is slowed by these, and tells nothing. */
 #include <string.h>
 
 #include "gpu_work.h"
@@ -162,9 +162,7 @@ enum ap_status ap_gpu_add_drift(struct ap_gpu_work *work, struct ap_model *model
 {
     struct ap_gate *gate = work->context->gate;
     const struct ap_steps *steps = &work->context->facts->steps;
-    struct drift drift = {
-        .work = work, .step = { steps, 0 }, .shapes = { .gate = gate }, .kernels = { .gate = gate }
-    };
+    struct drift drift = { .work = work, .step = { steps, 0 }, .shapes = { .gate = gate }, .kernels = { .gate = gate } };
     enum ap_status status = number_steps(&drift, reterr);
     if (status == AP_OK && drift.steady_count >= LEAST_STEPS)
         status = take_all(&drift, reterr);

@@ -487,6 +487,32 @@ static void a_checkpoint_beside_the_weights_is_a_copy(void)
     }
 }
 
+/* The weights were copied and given back, and the optimizer uses what was read: two of each, and no other state is there.
+ * One or three of each are kept as a whole. */
+static void what_an_optimizer_resumes_with_is_no_copy(void)
+{
+    for (int times = 1; times <= 3; times++) {
+        struct bench bench;
+        const int64_t mib = 1 << 20;
+        begin(&bench);
+        uint32_t moved = stack(&bench, MODULE_PY "|_apply;/u/train.py|main");
+        uint32_t read = stack(&bench, "/x/torch/serialization.py|_load;/u/train.py|main");
+        uint32_t backward = stack(&bench, "c.cpp|torch::autograd::Engine::evaluate_function()");
+        history(&bench);
+        for (int i = 0; i < 5; i++)
+            live(&bench, alloc(&bench, (i + 1) * mib, moved), (i + 1) * mib, moved);
+        for (int i = 0; i < 5 * times; i++)
+            live(&bench, alloc(&bench, (i % 5 + 1) * mib, read), (i % 5 + 1) * mib, read);
+        wait_for(&bench, 100);
+        for (int i = 0; i < 5; i++)
+            live(&bench, alloc(&bench, (i + 1) * mib, backward), (i + 1) * mib, backward);
+        segment(&bench, 0, -1);
+        pass(&bench, 20);
+        is_int(of_category(&bench, 0, "copies of weights"), times == 2 ? 0 : 15 * times * mib, "what was read");
+        end(&bench);
+    }
+}
+
 /* Two weights of five were read when the next request failed; where something else asked, what was read is what it seems. */
 static void a_checkpoint_that_did_not_fit_is_a_copy(void)
 {
@@ -2333,6 +2359,7 @@ int main(void)
     state_that_is_set_up_is_no_leak();
     a_constructor_makes_more_than_weights();
     a_checkpoint_beside_the_weights_is_a_copy();
+    what_an_optimizer_resumes_with_is_no_copy();
     a_checkpoint_that_did_not_fit_is_a_copy();
     copies_are_told_by_their_sizes();
     an_optimizer_has_gradients();

@@ -109,15 +109,20 @@ struct first_update {
     uint32_t start, end;
 };
 
+static bool has_state(const struct ap_owned_device *device)
+{
+    for (uint32_t i = 0; i < device->count; i++)
+        if (ap_owner_evidence_category((enum ap_owner_evidence)device->list[i].evidence) == AP_OWNER_OPTIMIZER_STATE)
+            return true;
+    return false;
+}
+
 static struct first_update find_first_update(const struct ap_owners *owners, const struct ap_owned_device *device)
 {
     struct first_update update = { AP_NO_ENTRY, AP_NO_ENTRY };
     const struct ap_actions *actions = &owners->replay->snapshot->actions;
-    if (!device->has_history)
+    if (!device->has_history || has_state(device))
         return update;
-    for (uint32_t i = 0; i < device->count; i++)
-        if (ap_owner_evidence_category((enum ap_owner_evidence)device->list[i].evidence) == AP_OWNER_OPTIMIZER_STATE)
-            return update;
     const struct ap_replay_device *of = &owners->replay->devices[device->device];
     for (uint32_t i = of->first_entry; i < of->first_entry + of->entry_count; i++) {
         if (actions->name[i].id != AP_ACTION_ALLOC)
@@ -183,6 +188,19 @@ static bool is_state(const struct settling *settling, const struct sized *of, ui
     return is_of_sizes(settling->weights, settling->weight_count, of, count, true);
 }
 
+/* Of a checkpoint with an optimizer, what stays is its state where the weights were copied and no other state is there: Adam
+ * has two of each weight, and uses them as they were read. */
+static bool may_be_used(const struct settling *settling, const struct sized *of, uint32_t count)
+{
+    double own = 0, all = 0;
+    for (uint32_t i = 0; i < settling->weight_count; i++)
+        all += (double)settling->weights[i].bytes;
+    for (uint32_t i = 0; i < count; i++)
+        own += (double)of[i].bytes;
+    return settling->owners->has_backward && own >= 2 * SHARE_MATCHED * all && own * SHARE_MATCHED <= 2 * all &&
+           !has_state(settling->device);
+}
+
 /* What all of one stack is: AP_EVIDENCE_NO_FRAME_SAYS = no copy. An optimizer needs weights of 16 bits once in 32; zeros are
  * no copy. */
 static enum ap_owner_evidence judge(const struct settling *settling, const struct sized *of, uint32_t count)
@@ -194,6 +212,8 @@ static enum ap_owner_evidence judge(const struct settling *settling, const struc
     if (made == AP_EVIDENCE_NO_FRAME_SAYS && is_state(settling, of, count))
         return AP_EVIDENCE_FIRST_UPDATE;
     if (made == AP_EVIDENCE_NO_FRAME_SAYS && settling->owners->stacks[first->stack].zeros)
+        return AP_EVIDENCE_NO_FRAME_SAYS;
+    if (made == AP_EVIDENCE_CHECKPOINT_KEPT && may_be_used(settling, of, count))
         return AP_EVIDENCE_NO_FRAME_SAYS;
     if (made == AP_EVIDENCE_CHECKPOINT_KEPT)
         return is_of_sizes(weights, weight_count, of, count, settling->load_failed) ? AP_EVIDENCE_CHECKPOINT_COPY

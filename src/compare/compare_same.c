@@ -208,6 +208,20 @@ static double found_times(const struct ap_comparing *comparing, double all_ns)
     return count >= LEAST_OPERATORS && ns > LEAST_TIME_RATIO * all_ns ? (double)agreed.after / (double)agreed.before : 0;
 }
 
+/* What the change is where it does not stand out. How much steps of the host vary says nothing of devices that are behind. */
+static void add_noise_of(const struct ap_comparing *comparing, double change, char *text, size_t bytes)
+{
+    double noise_ratio = comparing->noise_ratio;
+    if (comparing->behind && noise_ratio > AP_NOISE_UNKNOWN_RATIO)
+        noise_ratio = AP_NOISE_UNKNOWN_RATIO;
+    if (fabs(change) < AP_NOISE_LEAST_RATIO)
+        (void)snprintf(text, bytes, ", no more than noise");
+    else if (fabs(change) < noise_ratio)
+        (void)snprintf(text, bytes,
+                       ", but steps vary so much that less than %.0f %% does not stand out: record more of them",
+                       100 * noise_ratio);
+}
+
 void ap_add_sizes_sentence(const struct ap_comparing *comparing, char *text, size_t bytes)
 {
     bool behind = comparing->behind;
@@ -221,7 +235,8 @@ void ap_add_sizes_sentence(const struct ap_comparing *comparing, char *text, siz
     double change = after_ns / times / before_ns - 1;
     size_t used = strlen(text);
     (void)snprintf(text + used, bytes - used,
-                   "; by its shapes a step holds %.4g times as much (batch or length): for as much, it takes %.1f %% %s%s",
-                   times, 100 * fabs(change), change < 0 ? "less" : "more",
-                   fabs(change) < comparing->noise_ratio ? ", no more than noise" : "");
+                   "; by its shapes a step holds %.4g times as much (batch or length): for as much, it takes %.1f %% %s",
+                   times, 100 * fabs(change), change < 0 ? "less" : "more");
+    used = strlen(text);
+    add_noise_of(comparing, change, text + used, bytes - used);
 }

@@ -625,6 +625,32 @@ static void a_step_of_a_larger_batch_is_told_for_as_much(void)
     }
 }
 
+/* A fifth less is no small change, though steps that vary by 15 % do not show it. */
+static void uneven_steps_do_not_tell_what_as_much_takes(void)
+{
+    static const struct {
+        int64_t step_ns;
+        const char *told, *untold;
+    } cases[] = {
+        { 158 * MS / 10, "less, but steps vary so much that less than 30 % does not stand out", "no more than noise" },
+        { 20 * MS, ", no more than noise", "stand out" },
+        { 12 * MS, "for as much, it takes 40.", "stand out" },
+    };
+    vary.cv_ratio = 0.15;
+    for (size_t i = 0; i < AP_COUNT_OF(cases); i++) {
+        struct ap_model before, after;
+        build_report(&before, 10 * MS, 5 * MS, 1);
+        build_report(&after, cases[i].step_ns, 6 * MS, 1);
+        put_layers(&before, "[[8, 64], [64]]", "[[8, 64], [64]]", NULL);
+        put_layers(&after, "[[16, 64], [64]]", "[[16, 64], [64]]", NULL);
+        const struct ap_value *comparison = compare(&after, &before);
+        ok(sentence_has(comparison, cases[i].told) && !sentence_has(comparison, cases[i].untold), cases[i].told);
+        ap_model_release(&before);
+        ap_model_release(&after);
+    }
+    vary.cv_ratio = 0.01;
+}
+
 /* Twice the channels look as twice the batch to what goes over all elements; the weights of a layer tell them apart. */
 static void twice_as_wide_is_not_twice_as_much(void)
 {
@@ -1299,6 +1325,7 @@ int main(void)
     the_same_work_that_takes_longer_is_the_devices();
     a_part_that_takes_longer_is_not_the_devices();
     a_step_of_a_larger_batch_is_told_for_as_much();
+    uneven_steps_do_not_tell_what_as_much_takes();
     twice_as_wide_is_not_twice_as_much();
     another_name_is_no_new_work();
     work_of_devices_is_not_as_noisy_as_the_host();

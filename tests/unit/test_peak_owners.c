@@ -664,6 +664,40 @@ static void state_is_told_by_where_it_is_made(void)
     }
 }
 
+/* Gradients are summed up over three passes, then the state is made, and they are given back; where they are given back
+ * behind each pass, what the third one is followed by is a copy. */
+static void state_is_made_behind_the_passes_that_gradients_are_summed_over(void)
+{
+    enum { MIB = 1 << 20 };
+    for (int sums = 0; sums < 2; sums++) {
+        struct bench bench;
+        begin(&bench);
+        uint32_t built = stack(&bench, MODULE_PY "|convert;/u/train.py|main"), forward = stack(&bench, forward_frames);
+        uint32_t backward = stack(&bench, backward_frames), made = stack(&bench, "/u/train.py|update;/u/train.py|main");
+        uint32_t loop = stack(&bench, "/u/train.py|main");
+        uint64_t gradient = 0;
+        history(&bench);
+        for (int i = 0; i < 4; i++)
+            live(&bench, alloc(&bench, (4 + i) * MIB, built), (4 + i) * MIB, built);
+        for (int passes = 0; passes < 4; passes++) {
+            give_back(&bench, alloc(&bench, 10, forward), 10, forward);
+            if (!passes || !sums)
+                gradient = alloc(&bench, 7 * MIB, backward);
+            give_back(&bench, alloc(&bench, 10, backward), 10, backward);
+            for (int i = 0; i < 4 && passes == 2; i++)
+                live(&bench, alloc(&bench, (4 + i) * MIB, made), (4 + i) * MIB, made);
+            if (!sums || passes == 2)
+                give_back(&bench, gradient, 7 * MIB, loop);
+            wait_for(&bench, 40);
+        }
+        segment(&bench, 0, -1);
+        pass(&bench, 20);
+        is_int(of_category(&bench, 0, "optimizer state"), sums ? 22 * MIB : 0, "state");
+        is_int(of_category(&bench, 0, "copies of weights"), sums ? 0 : 22 * MIB, "a copy");
+        end(&bench);
+    }
+}
+
 /* The best weights are copied anew while the last copy is there: both are copies, until they go. */
 static void copies_that_are_made_anew_are_copies(void)
 {
@@ -2348,6 +2382,7 @@ int main(void)
     copies_that_are_made_anew_are_copies();
     states_that_stay_are_no_copies();
     state_is_told_by_where_it_is_made();
+    state_is_made_behind_the_passes_that_gradients_are_summed_over();
     models_that_are_trained_side_by_side_are_no_copies();
     a_model_with_a_late_reference_is_no_copy();
     a_first_update_that_fails_is_told();

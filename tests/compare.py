@@ -115,6 +115,23 @@ def check_planted(tap, runs, old):
     return slow
 
 
+def check_same_work(tap, runs):
+    """A device at a lower clock: all kernels take a quarter longer, and the program is what it was."""
+    times = dict(loader_us=20.0, gemm_us=400.0, pointwise_us=60.0, fused_us=200.0)
+    longer = {name: us * (1 if name == "loader_us" else 1.25) for name, us in times.items()}
+    before = runs.trace("clock.json", 1, **times)
+    told = "the same kernels on the same shapes, called as often, take 1.25 times as long"
+    for name, changes, same in (("lower.json", {}, True), ("wider.json", {"width": 1280}, False),
+                                ("half.json", {"dtype": "c10::Half"}, False)):
+        _, report, _ = runs.report(runs.trace(name, 2, **longer, **changes), "--baseline", before)
+        comparison = report["comparison"]
+        work = comparison["same_work"]
+        tap.same([work is not None and round(work["times"], 2) == 1.25 and work["share_ratio"] > 0.9,
+                  told in comparison["verdict"]["sentence"]], [same, same], f"the same work takes longer, or not: {name}")
+        if same and runs.invalid:
+            tap.same(runs.invalid((runs.folder / "report.json").read_bytes()), [], "as the schema says")
+
+
 def check_operators(tap, runs, old):
     heavy = runs.trace("heavy.json", 2, gemm_us=240.0)
     _, report, _ = runs.report(heavy, "--baseline", old)
@@ -393,6 +410,7 @@ def main():
         tap.same(runs.run(old, "--json-out", old_report).returncode, 0, "a report to compare with")
         check_noise(tap, runs, old, old_report)
         slow = check_planted(tap, runs, old)
+        check_same_work(tap, runs)
         check_operators(tap, runs, old)
         check_runs(tap, runs, old)
         check_conditions(tap, runs, old, slow)

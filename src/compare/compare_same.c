@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * compare_same.c - the same work, and as many times of it. The same operators on the same shapes, by the same kernels,
  * called as often: where nearly all of them take longer on the device, the device is another one to them (its clock, its
- * power limit, who else uses it), and what changed is not what the program computes. Operators whose tensors have more rows,
- * all by one factor, and as many features: a step holds so many times as much, and one that takes longer may be the faster
- * one. */
+ * power limit, who else uses it), and what changed is not what the program computes. Operators whose tensors have more
+ * rows, all by one factor, and as many features: a step holds so many times as much, and one that takes longer may be the
+ * faster one. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -128,6 +128,8 @@ void ap_add_same_sentence(const struct ap_comparing *comparing, char *text, size
 /* after / before of all sizes that differ; before is 0 where none does. */
 struct factor {
     int64_t before, after;
+    int64_t last_before, last_after; /* of the tensor at hand; 0 = none yet */
+    bool is_square;                  /* two sizes of one tensor differ by one factor: wider layers, larger images */
 };
 
 static bool read_size(struct ap_text text, size_t *at, int64_t *ret_size)
@@ -149,10 +151,17 @@ static bool take_sizes(struct factor *factor, int64_t before, int64_t after, boo
 {
     if (before == after)
         return true;
-    if (is_features || !before || !after)
+    if (!before || !after)
         return false;
-    if (!factor->before)
-        *factor = (struct factor){ before, after };
+    factor->is_square = factor->last_before && factor->last_before * after == factor->last_after * before;
+    factor->last_before = before;
+    factor->last_after = after;
+    if (is_features || factor->is_square)
+        return false;
+    if (!factor->before) {
+        factor->before = before;
+        factor->after = after;
+    }
     return factor->before * after == factor->after * before;
 }
 
@@ -160,10 +169,11 @@ static bool take_sizes(struct factor *factor, int64_t before, int64_t after, boo
 static bool find_factor(struct ap_text before, struct ap_text after, struct factor *ret_factor)
 {
     size_t i = 0, j = 0;
-    *ret_factor = (struct factor){ 0, 0 };
+    *ret_factor = (struct factor){ 0 };
     while (i < before.bytes && j < after.bytes) {
         int64_t old, new;
         bool is_first = i && before.data[i - 1] == '[';
+        ret_factor->last_before = is_first ? 0 : ret_factor->last_before;
         if (read_size(before, &i, &old)) {
             if (!read_size(after, &j, &new) ||
                 !take_sizes(ret_factor, old, new, !is_first && is_at(before, i, ']') && is_at(after, j, ']')))
@@ -177,20 +187,39 @@ static bool find_factor(struct ap_text before, struct ap_text after, struct fact
 /* What several operators agree on, and none contradicts; 0 = nothing. */
 static double found_times(const struct ap_comparing *comparing, double all_ns)
 {
-    struct factor agreed = { 0, 0 }, factor;
-    double ns = 0;
+    struct factor agreed = { 0 }, factor;
+    double ns = 0, square_ns = 0;
     size_t count = 0;
     for (const struct ap_value *row = ap_value_first(ap_value_member(comparing->comparison, "shapes")); row;
          row = row->next) {
-        if (!find_factor(ap_text_member(row, "before"), ap_text_member(row, "after"), &factor))
+        double row_ns = (double)ap_integer_member(row, "before_us", 0) + (double)ap_integer_member(row, "after_us", 0);
+        bool found = find_factor(ap_text_member(row, "before"), ap_text_member(row, "after"), &factor);
+        square_ns += factor.is_square ? row_ns : 0;
+        if (!found)
             continue;
         agreed = agreed.before ? agreed : factor;
         if (agreed.before * factor.after != agreed.after * factor.before)
             return 0;
-        ns += (double)ap_integer_member(row, "before_us", 0) + (double)ap_integer_member(row, "after_us", 0);
+        ns += row_ns;
         count++;
     }
+    if (square_ns > LEAST_TIME_RATIO * all_ns)
+        return 0;
     return count >= LEAST_OPERATORS && ns > LEAST_TIME_RATIO * all_ns ? (double)agreed.after / (double)agreed.before : 0;
+}
+
+/* What the change is where it does not stand out. How much steps of the host vary says nothing of devices that are behind. */
+static void add_noise_of(const struct ap_comparing *comparing, double change, char *text, size_t bytes)
+{
+    double noise_ratio = comparing->noise_ratio;
+    if (comparing->behind && noise_ratio > AP_NOISE_UNKNOWN_RATIO)
+        noise_ratio = AP_NOISE_UNKNOWN_RATIO;
+    if (fabs(change) < AP_NOISE_LEAST_RATIO)
+        (void)snprintf(text, bytes, ", no more than noise");
+    else if (fabs(change) < noise_ratio)
+        (void)snprintf(text, bytes,
+                       ", but steps vary so much that less than %.0f %% does not stand out: record more of them",
+                       100 * noise_ratio);
 }
 
 void ap_add_sizes_sentence(const struct ap_comparing *comparing, char *text, size_t bytes)
@@ -206,7 +235,8 @@ void ap_add_sizes_sentence(const struct ap_comparing *comparing, char *text, siz
     double change = after_ns / times / before_ns - 1;
     size_t used = strlen(text);
     (void)snprintf(text + used, bytes - used,
-                   "; by its shapes a step holds %.4g times as much (batch or length): for as much, it takes %.1f %% %s%s",
-                   times, 100 * fabs(change), change < 0 ? "less" : "more",
-                   fabs(change) < comparing->noise_ratio ? ", no more than noise" : "");
+                   "; by its shapes a step holds %.4g times as much (batch or length): for as much, it takes %.1f %% %s",
+                   times, 100 * fabs(change), change < 0 ? "less" : "more");
+    used = strlen(text);
+    add_noise_of(comparing, change, text + used, bytes - used);
 }

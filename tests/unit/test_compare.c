@@ -578,14 +578,15 @@ static void a_part_that_takes_longer_is_not_the_devices(void)
     ap_model_release(&after);
 }
 
-/* Two operators of @dims. */
-static void put_layers(struct ap_model *model, const char *dims, const char *other)
+/* Two operators of @dims, and a @third if any. */
+static void put_layers(struct ap_model *model, const char *dims, const char *other, const char *third)
 {
     struct ap_value *list = put_list(model, "operators.by_shape");
-    for (int i = 0; i < 2; i++) {
+    static const char *const names[] = { "aten::native_layer_norm", "aten::gelu", "aten::cudnn_convolution" };
+    for (size_t i = 0; i < (third ? 3 : 2); i++) {
         struct ap_value *row = ap_add_object(model, list, NULL);
-        ap_add_string(model, row, "name", i ? "aten::gelu" : "aten::native_layer_norm");
-        ap_add_string(model, row, "dims", i ? other : dims);
+        ap_add_string(model, row, "name", names[i]);
+        ap_add_string(model, row, "dims", i == 2 ? third : i ? other : dims);
         ap_add_time(model, row, "device_self_us", 12 * 2 * MS);
     }
     put_time(model, "operators.device_us", 60 * MS);
@@ -614,11 +615,59 @@ static void a_step_of_a_larger_batch_is_told_for_as_much(void)
         struct ap_model before, after;
         build_report(&before, 10 * MS, 5 * MS, 1);
         build_report(&after, cases[i].step_ns, 6 * MS, 1);
-        put_layers(&before, cases[i].before, cases[i].before);
-        put_layers(&after, cases[i].after, cases[i].other);
+        put_layers(&before, cases[i].before, cases[i].before, NULL);
+        put_layers(&after, cases[i].after, cases[i].other, NULL);
         const struct ap_value *comparison = compare(&after, &before);
         is_int(sentence_has(comparison, "times as much (batch or length)"), cases[i].told != NULL, cases[i].after);
         ok(!cases[i].told || sentence_has(comparison, cases[i].told), "time for as much");
+        ap_model_release(&before);
+        ap_model_release(&after);
+    }
+}
+
+/* A fifth less is no small change, though steps that vary by 15 % do not show it. */
+static void uneven_steps_do_not_tell_what_as_much_takes(void)
+{
+    static const struct {
+        int64_t step_ns;
+        const char *told, *untold;
+    } cases[] = {
+        { 158 * MS / 10, "less, but steps vary so much that less than 30 % does not stand out", "no more than noise" },
+        { 20 * MS, ", no more than noise", "stand out" },
+        { 12 * MS, "for as much, it takes 40.", "stand out" },
+    };
+    vary.cv_ratio = 0.15;
+    for (size_t i = 0; i < AP_COUNT_OF(cases); i++) {
+        struct ap_model before, after;
+        build_report(&before, 10 * MS, 5 * MS, 1);
+        build_report(&after, cases[i].step_ns, 6 * MS, 1);
+        put_layers(&before, "[[8, 64], [64]]", "[[8, 64], [64]]", NULL);
+        put_layers(&after, "[[16, 64], [64]]", "[[16, 64], [64]]", NULL);
+        const struct ap_value *comparison = compare(&after, &before);
+        ok(sentence_has(comparison, cases[i].told) && !sentence_has(comparison, cases[i].untold), cases[i].told);
+        ap_model_release(&before);
+        ap_model_release(&after);
+    }
+    vary.cv_ratio = 0.01;
+}
+
+/* Twice the channels look as twice the batch to what goes over all elements; the weights of a layer tell them apart. */
+static void twice_as_wide_is_not_twice_as_much(void)
+{
+    static const struct {
+        const char *after, *layer;
+        bool told;
+    } cases[] = {
+        { "[[8, 128, 56, 56], [128]]", "[[8, 128, 56, 56], [128, 128, 3, 3]]", false },
+        { "[[16, 64, 56, 56], [64]]", "[[16, 64, 56, 56], [64, 64, 3, 3]]", true },
+    };
+    for (size_t i = 0; i < AP_COUNT_OF(cases); i++) {
+        struct ap_model before, after;
+        build_report(&before, 10 * MS, 5 * MS, 1);
+        build_report(&after, 20 * MS, 6 * MS, 1);
+        put_layers(&before, "[[8, 64, 56, 56], [64]]", "[[8, 64, 56, 56], [64]]", "[[8, 64, 56, 56], [64, 64, 3, 3]]");
+        put_layers(&after, cases[i].after, cases[i].after, cases[i].layer);
+        is_int(sentence_has(compare(&after, &before), "times as much (batch or length)"), cases[i].told, cases[i].layer);
         ap_model_release(&before);
         ap_model_release(&after);
     }
@@ -1276,6 +1325,8 @@ int main(void)
     the_same_work_that_takes_longer_is_the_devices();
     a_part_that_takes_longer_is_not_the_devices();
     a_step_of_a_larger_batch_is_told_for_as_much();
+    uneven_steps_do_not_tell_what_as_much_takes();
+    twice_as_wide_is_not_twice_as_much();
     another_name_is_no_new_work();
     work_of_devices_is_not_as_noisy_as_the_host();
     recordings_of_no_run_are_not_compared();

@@ -119,6 +119,67 @@ static void two_devices(struct run *run, int64_t behind_ns)
     analyze(run);
 }
 
+/* Nine steps of three kernels each; in the way of @kind. */
+enum drift { SLOWING, EVEN, WARMING_UP, STALLED, SHARED, LONGER, BESIDE };
+
+static int64_t drift_dur_ns(enum drift kind, int step, int call)
+{
+    switch (kind) {
+    case SLOWING: return 100 + 5 * step;
+    case WARMING_UP: return step < 3 ? 150 : 100;
+    case STALLED: return step == 4 ? 200 : 100 + (step > 5 ? 7 : 0);
+    case SHARED: return step > 3 && call % 3 ? 200 : 100; /* the others' turn falls into most calls */
+    default: return 100;
+    }
+}
+
+static void drifting(struct run *run, enum drift kind)
+{
+    begin(run);
+    for (int step = 0; step < 9; step++) {
+        char name[24];
+        (void)snprintf(name, sizeof(name), "ProfilerStep#%d", step);
+        add_row(run, "1", "1", name, ANNOTATION, step * 4000, 4000);
+        for (int call = 0; call < 12; call++) {
+            static const char *const names[] = { ADD, MUL, SUM };
+            int64_t start_ns = step * 4000 + 100 + call * 300, dur_ns = drift_dur_ns(kind, step, call / 3 + call);
+            bool longer = kind == LONGER || kind == BESIDE;
+            kernel(run, "7", names[call % 3], start_ns, longer ? 100 + 5 * step : dur_ns);
+            grid(run, kind == LONGER ? 8.0F + (float)step : 8.0F, 0.5F);
+            if (kind == BESIDE)
+                kernel(run, "20", NCCL, start_ns + 20, 60);
+        }
+    }
+    add_row(run, "1", "1", "aten::behind", OPERATOR, 36000, 10);
+    analyze(run);
+}
+
+static void kernels_that_become_slower_are_told(void)
+{
+    static const struct {
+        enum drift kind;
+        const char *why;
+    } others[] = { { EVEN, "as quick as before" },
+                   { WARMING_UP, "the first ones were slower" },
+                   { STALLED, "a moment in the middle" },
+                   { SHARED, "the quickest calls are as quick as before: others use the device too" },
+                   { LONGER, "more blocks each time: more work" },
+                   { BESIDE, "a collective runs beside each" } };
+    struct run run;
+    drifting(&run, SLOWING);
+    is_int(number(&run, "gpu.drift.steps"), 9, "steady ones");
+    is_int(number(&run, "gpu.drift.kernels"), 3, "all");
+    ok(is_near(at(&run, "gpu.drift.slower_ratio"), 1), "all of their time");
+    ok(is_near(at(&run, "gpu.drift.times"), 135.0 / 105), "of the last third over the first");
+    is_int(number(&run, "gpu.drift.saves_us"), 3 * 12 * (15 + 30), "of the middle third and the last one");
+    end(&run);
+    for (size_t i = 0; i < AP_COUNT_OF(others); i++) {
+        drifting(&run, others[i].kind);
+        is_int(number(&run, "gpu.drift.kernels"), 0, others[i].why);
+        end(&run);
+    }
+}
+
 static void devices_that_take_turns_are_told(void)
 {
     struct run run;
@@ -728,6 +789,7 @@ int main(void)
     refused_memory_is_reported_and_none_is_lost();
     every_part_of_a_device_is_a_union();
     devices_that_take_turns_are_told();
+    kernels_that_become_slower_are_told();
     devices_are_told_by_number_and_kept_apart();
     rows_without_length_or_place_make_no_time();
     what_was_launched_before_recording_is_told_apart();

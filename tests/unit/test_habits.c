@@ -669,6 +669,25 @@ static void shapes_tell_of_doubles_and_of_growth(void)
     end(&run);
 }
 
+/* Samples of all lengths from 99 to 106 get a token in front: as many sizes as if one tensor grew. */
+static void what_comes_in_any_order_does_not_grow(void)
+{
+    static const int order[] = { 3, 0, 6, 2, 7, 4, 1, 5 };
+    for (int grows = 0; grows < 2; grows++) {
+        struct run run;
+        begin(&run);
+        for (int i = 0; i < 16; i++) {
+            char dims[100];
+            (void)snprintf(dims, sizeof(dims), "[[[2,%d,8],[2,1,8]],[]]", 99 + (grows ? i / 2 : order[i % 8]));
+            op_with(&run, "aten::cat", i * 100, 10, 0, dims, "[\"TensorList\",\"Scalar\"]");
+        }
+        analyze(&run);
+        is_int(habit(&run, "growing_cat", "count"), grows ? 16 : 0,
+               grows ? "two caches, step by step" : "lengths as they come");
+        end(&run);
+    }
+}
+
 static void tables_and_one_hot_rows_are_told_by_shapes(void)
 {
     struct run run;
@@ -1753,6 +1772,7 @@ int main(void)
     products_that_are_used_again_are_no_order();
     layers_of_one_input_are_no_order();
     shapes_tell_of_doubles_and_of_growth();
+    what_comes_in_any_order_does_not_grow();
     tables_and_one_hot_rows_are_told_by_shapes();
     one_hot_rows_are_told_by_what_follows();
     scores_that_one_hot_rows_pick_are_told();

@@ -487,6 +487,32 @@ static void a_checkpoint_beside_the_weights_is_a_copy(void)
     }
 }
 
+/* The weights were copied and given back, and the optimizer uses what was read: two of each, and no other state is there.
+ * One or three of each are kept as a whole. */
+static void what_an_optimizer_resumes_with_is_no_copy(void)
+{
+    for (int times = 1; times <= 3; times++) {
+        struct bench bench;
+        const int64_t mib = 1 << 20;
+        begin(&bench);
+        uint32_t moved = stack(&bench, MODULE_PY "|_apply;/u/train.py|main");
+        uint32_t read = stack(&bench, "/x/torch/serialization.py|_load;/u/train.py|main");
+        uint32_t backward = stack(&bench, "c.cpp|torch::autograd::Engine::evaluate_function()");
+        history(&bench);
+        for (int i = 0; i < 5; i++)
+            live(&bench, alloc(&bench, (i + 1) * mib, moved), (i + 1) * mib, moved);
+        for (int i = 0; i < 5 * times; i++)
+            live(&bench, alloc(&bench, (i % 5 + 1) * mib, read), (i % 5 + 1) * mib, read);
+        wait_for(&bench, 100);
+        for (int i = 0; i < 5; i++)
+            live(&bench, alloc(&bench, (i + 1) * mib, backward), (i + 1) * mib, backward);
+        segment(&bench, 0, -1);
+        pass(&bench, 20);
+        is_int(of_category(&bench, 0, "copies of weights"), times == 2 ? 0 : 15 * times * mib, "what was read");
+        end(&bench);
+    }
+}
+
 /* Two weights of five were read when the next request failed; where something else asked, what was read is what it seems. */
 static void a_checkpoint_that_did_not_fit_is_a_copy(void)
 {
@@ -634,6 +660,40 @@ static void state_is_told_by_where_it_is_made(void)
         pass(&bench, 20);
         is_int(of_category(&bench, 0, "optimizer state"), kind == BEHIND || kind == BESIDE_STATE ? 22 * MIB : 0, "state");
         is_int(of_category(&bench, 0, "copies of weights"), kind == BEHIND ? 0 : 22 * MIB, "a copy");
+        end(&bench);
+    }
+}
+
+/* Gradients are summed up over three passes, then the state is made, and they are given back; where they are given back
+ * behind each pass, what the third one is followed by is a copy. */
+static void state_is_made_behind_the_passes_that_gradients_are_summed_over(void)
+{
+    enum { MIB = 1 << 20 };
+    for (int sums = 0; sums < 2; sums++) {
+        struct bench bench;
+        begin(&bench);
+        uint32_t built = stack(&bench, MODULE_PY "|convert;/u/train.py|main"), forward = stack(&bench, forward_frames);
+        uint32_t backward = stack(&bench, backward_frames), made = stack(&bench, "/u/train.py|update;/u/train.py|main");
+        uint32_t loop = stack(&bench, "/u/train.py|main");
+        uint64_t gradient = 0;
+        history(&bench);
+        for (int i = 0; i < 4; i++)
+            live(&bench, alloc(&bench, (4 + i) * MIB, built), (4 + i) * MIB, built);
+        for (int passes = 0; passes < 4; passes++) {
+            give_back(&bench, alloc(&bench, 10, forward), 10, forward);
+            if (!passes || !sums)
+                gradient = alloc(&bench, 7 * MIB, backward);
+            give_back(&bench, alloc(&bench, 10, backward), 10, backward);
+            for (int i = 0; i < 4 && passes == 2; i++)
+                live(&bench, alloc(&bench, (4 + i) * MIB, made), (4 + i) * MIB, made);
+            if (!sums || passes == 2)
+                give_back(&bench, gradient, 7 * MIB, loop);
+            wait_for(&bench, 40);
+        }
+        segment(&bench, 0, -1);
+        pass(&bench, 20);
+        is_int(of_category(&bench, 0, "optimizer state"), sums ? 22 * MIB : 0, "state");
+        is_int(of_category(&bench, 0, "copies of weights"), sums ? 0 : 22 * MIB, "a copy");
         end(&bench);
     }
 }
@@ -2322,6 +2382,7 @@ int main(void)
     copies_that_are_made_anew_are_copies();
     states_that_stay_are_no_copies();
     state_is_told_by_where_it_is_made();
+    state_is_made_behind_the_passes_that_gradients_are_summed_over();
     models_that_are_trained_side_by_side_are_no_copies();
     a_model_with_a_late_reference_is_no_copy();
     a_first_update_that_fails_is_told();
@@ -2333,6 +2394,7 @@ int main(void)
     state_that_is_set_up_is_no_leak();
     a_constructor_makes_more_than_weights();
     a_checkpoint_beside_the_weights_is_a_copy();
+    what_an_optimizer_resumes_with_is_no_copy();
     a_checkpoint_that_did_not_fit_is_a_copy();
     copies_are_told_by_their_sizes();
     an_optimizer_has_gradients();

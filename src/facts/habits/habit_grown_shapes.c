@@ -7,6 +7,7 @@
 #define GROUPS_MAX 32
 #define MOST_ADDED 0.25              /* of a growing tensor by one concatenation */
 #define LEAST_RISES 0.75             /* of the changes of such a length: one more than before */
+#define LEAST_STEPS_UP 0.5           /* of the changes of what grows: by what was added */
 #define LEAST_LENGTHS 4              /* that a growing input was seen with */
 #define LEAST_SIZES 3                /* that a growing tensor was seen with */
 #define LEAST_GIVEN_BACK (32 * 1024) /* elements of 4 bytes: an allocator keeps what has fewer at hand */
@@ -20,6 +21,8 @@ struct growth {
     struct ap_tensor_dims first; /* the growing size is 0 */
     int64_t added, least, most;  /* of inputs that grow: which dimension, and the lengths */
     int sizes;
+    size_t changes, rises; /* of tensors that grow: from one concatenation to the next, and those by what was added */
+    int64_t last;
     uint64_t seen[LENGTH_WORDS]; /* lengths as bits, that of base is number LENGTHS_BEFORE */
     int64_t base;
 };
@@ -59,28 +62,57 @@ static struct growth *growth_of(struct growth *groups, int *count, const struct 
     return &groups[(*count)++];
 }
 
-static bool grows(const struct growth *growth)
+static bool is_of_growing_sizes(const struct growth *growth)
 {
     return growth->sizes >= LEAST_SIZES && growth->most - growth->least <= growth->added * growth->sizes;
 }
 
-/* Is the row a concatenation of a large tensor that grows? */
-static bool is_large_cat(struct ap_habit_shapes *shapes, struct growth *groups, int count, uint32_t row)
+static bool grows(const struct growth *growth)
+{
+    return is_of_growing_sizes(growth) && (double)growth->rises >= LEAST_STEPS_UP * (double)growth->changes;
+}
+
+/* That of a row which is a concatenation; NULL = none. */
+static struct growth *growth_of_row(struct ap_habit_shapes *shapes, struct growth *groups, int count, uint32_t row,
+                                    int64_t *ret_size)
 {
     const struct ap_trace *trace = shapes->facts->trace;
     const struct ap_op_detail *op = ap_row_op(trace, row);
     struct ap_text dims, types;
     struct growth growth;
-    int64_t size;
     if (!op || !op->signature.id || !ap_text_is(ap_row_name(trace, row), "aten::cat"))
-        return false;
+        return NULL;
     ap_trace_signature(trace, op->signature, &dims, &types);
     ap_tensor_list_read(&shapes->list, dims, types);
-    if (!read_growth(&shapes->list, &growth, &size))
-        return false;
+    return read_growth(&shapes->list, &growth, ret_size) ? growth_of(groups, &count, &growth) : NULL;
+}
+
+/* Is the row a concatenation of a large tensor that grows? */
+static bool is_large_cat(struct ap_habit_shapes *shapes, struct growth *groups, int count, uint32_t row)
+{
+    int64_t size;
+    const struct growth *group = growth_of_row(shapes, groups, count, row, &size);
     const struct ap_tensor_dims *whole = &shapes->list.tensors[0];
-    struct growth *group = growth_of(groups, &count, &growth);
     return group && grows(group) && ap_tensor_elements(whole, 0, whole->count) >= LEAST_GIVEN_BACK;
+}
+
+/* A token put in front of samples of all lengths finds them in any order; what grows is each time as long as it was made. */
+static void note_order(struct ap_habit_shapes *shapes, struct growth *groups, int count)
+{
+    const struct ap_row_order *order = &shapes->facts->order;
+    size_t track = shapes->facts->main_track;
+    int64_t size;
+    for (size_t at = order->track_start[track]; at < order->track_start[track + 1]; at++) {
+        uint32_t row = order->rows[at];
+        struct growth *group = ap_row_is_of(shapes->facts->trace, row, 1u << AP_KIND_operator)
+                                   ? growth_of_row(shapes, groups, count, row, &size)
+                                   : NULL;
+        if (!group)
+            continue;
+        group->changes += group->last && group->last != size;
+        group->rises += group->last && group->last + group->added == size;
+        group->last = size;
+    }
 }
 
 /* Behind each concatenation the tensor that it replaces is given back, where it is large, page by page: time of its own in
@@ -114,7 +146,8 @@ static int find_growing(struct ap_habit_shapes *shapes, struct growth *groups)
     struct growth growth, *group;
     int count = 0;
     int64_t size;
-    for (int pass = 0; pass < 2; pass++) /* first the groups, then what belongs to those that grow */
+    for (int pass = 0; pass < 2; pass++) { /* first the groups, then what belongs to those that grow */
+        bool any = false;
         for (uint32_t i = 0; i < shapes->work->shape_map.count; i++) {
             if (!ap_text_is(ap_habit_shape_name(shapes, i), "aten::cat"))
                 continue;
@@ -128,7 +161,11 @@ static int find_growing(struct ap_habit_shapes *shapes, struct growth *groups)
             group->sizes++;
             group->least = size < group->least ? size : group->least;
             group->most = size > group->most ? size : group->most;
+            any = any || is_of_growing_sizes(group);
         }
+        if (any && shapes->facts->main_track != AP_NO_ROW)
+            note_order(shapes, groups, count);
+    }
     if (shapes->habits->of[AP_HABIT_growing_cat].count && shapes->facts->main_track != AP_NO_ROW)
         add_releases(shapes, groups, count);
     return count;

@@ -103,37 +103,69 @@ static bool has_size(const struct sized *weights, uint32_t weight_count, int64_t
     return low < weight_count && weights[low].bytes == bytes;
 }
 
-/* Between the first backward pass and the next forward one; @start AP_NO_ENTRY = there is none, or the state is known. Where
- * no stack tells a forward, there it ends with the next backward pass. */
+/* Between the first backward pass and the next forward one, or, where gradients are summed up over several passes, between
+ * the last of these and what follows; @start AP_NO_ENTRY = there is none, or the state is known. Where no stack tells a
+ * forward, there it ends with the next backward pass. */
 struct first_update {
     uint32_t start, end;
 };
 
+static bool has_state(const struct ap_owned_device *device)
+{
+    for (uint32_t i = 0; i < device->count; i++)
+        if (ap_owner_evidence_category((enum ap_owner_evidence)device->list[i].evidence) == AP_OWNER_OPTIMIZER_STATE)
+            return true;
+    return false;
+}
+
+static bool is_work(const struct ap_owners *owners, uint32_t entry, unsigned work)
+{
+    return owners->replay->snapshot->actions.name[entry].id == AP_ACTION_ALLOC && owners->work[entry] == work;
+}
+
+/* What is behind the first backward pass at @from or later. */
+static struct first_update find_update(const struct ap_owners *owners, uint32_t from, uint32_t history_end)
+{
+    struct first_update update = { AP_NO_ENTRY, AP_NO_ENTRY };
+    for (uint32_t i = from; i < history_end && update.end == AP_NO_ENTRY; i++) {
+        bool backward = is_work(owners, i, AP_WORK_BACKWARD), any = update.start != AP_NO_ENTRY;
+        if (any && (is_work(owners, i, AP_WORK_FORWARD) || (backward && i - update.start > LONGEST_GAP)))
+            update.end = i;
+        else if (backward)
+            update.start = i;
+    }
+    return update;
+}
+
+/* When the largest gradient that a backward pass left is given back; AP_NO_ENTRY = never, or there is none. */
+static uint32_t gradients_end(const struct ap_owners *owners, uint32_t from, const struct first_update *update)
+{
+    const struct ap_replay *replay = owners->replay;
+    int64_t most_bytes = 0;
+    uint32_t end = AP_NO_ENTRY;
+    for (uint32_t i = from; i <= update->start; i++) {
+        uint32_t number = is_work(owners, i, AP_WORK_BACKWARD) ? replay->lifetime_of[i] : AP_NO_LIFETIME;
+        if (number == AP_NO_LIFETIME || replay->lifetimes[number].free_completed < update->end)
+            continue;
+        int64_t bytes = ap_replay_lifetime_bytes(replay, number);
+        end = bytes > most_bytes ? replay->lifetimes[number].free_completed : end;
+        most_bytes = bytes > most_bytes ? bytes : most_bytes;
+    }
+    return end;
+}
+
 static struct first_update find_first_update(const struct ap_owners *owners, const struct ap_owned_device *device)
 {
     struct first_update update = { AP_NO_ENTRY, AP_NO_ENTRY };
-    const struct ap_actions *actions = &owners->replay->snapshot->actions;
-    if (!device->has_history)
+    if (!device->has_history || has_state(device))
         return update;
-    for (uint32_t i = 0; i < device->count; i++)
-        if (ap_owner_evidence_category((enum ap_owner_evidence)device->list[i].evidence) == AP_OWNER_OPTIMIZER_STATE)
-            return update;
     const struct ap_replay_device *of = &owners->replay->devices[device->device];
-    for (uint32_t i = of->first_entry; i < of->first_entry + of->entry_count; i++) {
-        if (actions->name[i].id != AP_ACTION_ALLOC)
-            continue;
-        if (owners->work[i] == AP_WORK_BACKWARD) {
-            if (update.start != AP_NO_ENTRY && i - update.start > LONGEST_GAP) {
-                update.end = i;
-                break;
-            }
-            update.start = i;
-        } else if (owners->work[i] == AP_WORK_FORWARD && update.start != AP_NO_ENTRY) {
-            update.end = i;
-            break;
-        }
-    }
-    return update;
+    uint32_t history_end = of->first_entry + of->entry_count, last = AP_NO_ENTRY;
+    update = find_update(owners, of->first_entry, history_end);
+    uint32_t freed = update.end == AP_NO_ENTRY ? AP_NO_ENTRY : gradients_end(owners, of->first_entry, &update);
+    for (uint32_t i = update.end; freed != AP_NO_ENTRY && i < freed; i++)
+        last = is_work(owners, i, AP_WORK_BACKWARD) ? i : last;
+    return last == AP_NO_ENTRY ? update : find_update(owners, last, history_end);
 }
 
 /* Did a request fail while a checkpoint was read? Then it is there in part. */
@@ -183,6 +215,19 @@ static bool is_state(const struct settling *settling, const struct sized *of, ui
     return is_of_sizes(settling->weights, settling->weight_count, of, count, true);
 }
 
+/* Of a checkpoint with an optimizer, what stays is its state where the weights were copied and no other state is there: Adam
+ * has two of each weight, and uses them as they were read. */
+static bool may_be_used(const struct settling *settling, const struct sized *of, uint32_t count)
+{
+    double own = 0, all = 0;
+    for (uint32_t i = 0; i < settling->weight_count; i++)
+        all += (double)settling->weights[i].bytes;
+    for (uint32_t i = 0; i < count; i++)
+        own += (double)of[i].bytes;
+    return settling->owners->has_backward && own >= 2 * SHARE_MATCHED * all && own * SHARE_MATCHED <= 2 * all &&
+           !has_state(settling->device);
+}
+
 /* What all of one stack is: AP_EVIDENCE_NO_FRAME_SAYS = no copy. An optimizer needs weights of 16 bits once in 32; zeros are
  * no copy. */
 static enum ap_owner_evidence judge(const struct settling *settling, const struct sized *of, uint32_t count)
@@ -194,6 +239,8 @@ static enum ap_owner_evidence judge(const struct settling *settling, const struc
     if (made == AP_EVIDENCE_NO_FRAME_SAYS && is_state(settling, of, count))
         return AP_EVIDENCE_FIRST_UPDATE;
     if (made == AP_EVIDENCE_NO_FRAME_SAYS && settling->owners->stacks[first->stack].zeros)
+        return AP_EVIDENCE_NO_FRAME_SAYS;
+    if (made == AP_EVIDENCE_CHECKPOINT_KEPT && may_be_used(settling, of, count))
         return AP_EVIDENCE_NO_FRAME_SAYS;
     if (made == AP_EVIDENCE_CHECKPOINT_KEPT)
         return is_of_sizes(weights, weight_count, of, count, settling->load_failed) ? AP_EVIDENCE_CHECKPOINT_COPY

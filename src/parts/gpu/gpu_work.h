@@ -47,6 +47,9 @@ enum ap_status ap_gpu_add_fill(struct ap_gpu_work *work, struct ap_model *model,
                                struct ap_error *reterr);
 /** turns */
 void ap_gpu_add_turns(struct ap_gpu_work *work, struct ap_model *model, struct ap_value *gpu);
+/** drift */
+enum ap_status ap_gpu_add_drift(struct ap_gpu_work *work, struct ap_model *model, struct ap_value *gpu,
+                                struct ap_error *reterr);
 /** memcpy, copies, memset */
 enum ap_status ap_gpu_add_copies(struct ap_gpu_work *work, struct ap_model *model, struct ap_value *gpu,
                                  struct ap_error *reterr);

@@ -48,6 +48,7 @@ static enum ap_status add_gpu(struct ap_gpu_work *work, struct ap_model *model, 
     AP_TRY(ap_gpu_add_sm(work, model, gpu, reterr));
     AP_TRY(ap_gpu_add_fill(work, model, gpu, reterr));
     ap_gpu_add_turns(work, model, gpu);
+    AP_TRY(ap_gpu_add_drift(work, model, gpu, reterr));
     AP_TRY(ap_gpu_add_copies(work, model, gpu, reterr));
     return ap_gpu_add_sequences(work, model, gpu, reterr);
 }

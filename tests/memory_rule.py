@@ -32,12 +32,12 @@ KNOWN = {
     "equal_kernels": 131,
     "launches": 136,
     "a_name_per_event": 164,
-    "a_kernel_name_per_event": 180,
+    "a_kernel_name_per_event": 128,
     "a_thread_per_event": 112,
-    "a_stream_per_event": 143,
-    "a_device_per_event": 143,
+    "a_stream_per_event": 135,
+    "a_device_per_event": 135,
     "modules_one_in_the_other": 108,
-    "signatures": 277,
+    "signatures": 257,
     "backward": 86,
     "instants": 81,
     "copies": 129,
@@ -225,6 +225,20 @@ def check_bound(tap, program, folder, case, most, what, asked):
     tap.same(told, [(True, False), (False, True), (True, False)], f"more than {what} are replayed only when asked")
 
 
+def check_longest(tap, program, folder):
+    """Of many names the longest segments of those that are listed are looked for a second time."""
+    def kernels(n):
+        yield from a_kernel_name_per_event(n)
+        for number, dur in enumerate((50, 900, 70, 900)):
+            yield event("kernel", "gemm", 7, 10 * n + 1000 * number, dur, pid=0, device=0, stream=7)
+    count = 70000
+    peak_bytes(program, kernels, count, folder)
+    listed = json.loads((folder / "report.json").read_text())["critical_path"]["operators"]
+    told = [[row[key] for key in ("name", "kind", "total_dur_us", "segments", "start_us", "dur_us")] for row in listed[:2]]
+    tap.same(told, [["gemm", "gap", 1981, 4, 10 * count + 50, 950], ["gemm", "device", 1920, 4, 10 * count + 1000, 900]],
+             "of more names than few the longest segments are told of those that are listed")
+
+
 def main():
     parser = parser_of(__doc__)
     parser.add_argument("--events", type=int, default=EVENTS, help="of the smaller trace")
@@ -248,6 +262,7 @@ def main():
         check_bound(tap, program, Path(folder), "launches", REPLAYED_ROWS, "a million rows", "kernel ~ gemm gone")
         check_bound(tap, program, Path(folder), "a_thread_per_event", REPLAYED_TRACKS, "ten thousand threads",
                     "op ~ mm gone")
+        check_longest(tap, program, Path(folder))
     return tap.done()
 
 

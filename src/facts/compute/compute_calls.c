@@ -222,6 +222,9 @@ static const uint16_t flags[] = {
     RARE(shortens),          RARE(repeats),      RARE(unpacks),
 #undef RARE
 };
+#define NUMBER_WORDS (sizeof(double) / sizeof(uint32_t))
+#define IS_NARROW (1u << 15) /* of the flags: its numbers are whole ones of 32 bits, as sizes are */
+_Static_assert(AP_COUNT_OF(flags) <= 15, "flags and narrow ones fit");
 _Static_assert(sizeof(struct ap_call_cost) == (AP_COUNT_OF(rare_numbers) + 7) * sizeof(double) || _Alignof(double) < 8,
                "a number more is kept here, too");
 
@@ -233,13 +236,37 @@ struct ap_call_cost ap_compute_cost(const struct ap_compute *compute, const stru
                                  .flops = kept->flops,
                                  .bytes = kept->bytes,
                                  .parameters = kept->parameters };
-    const double *number = kept->has ? compute->numbers + kept->first : NULL;
-    for (size_t i = 0; kept->has >> i; i++)
-        if (kept->has >> i & 1)
-            memcpy((char *)&cost + rare_numbers[i], number++, sizeof(*number));
+    const uint32_t *number = kept->has ? compute->numbers + kept->first : NULL;
+    for (size_t i = 0; kept->has >> i; i++) {
+        if (!(kept->has >> i & 1))
+            continue;
+        double value = kept->flags & IS_NARROW ? *number : 0;
+        if (!(kept->flags & IS_NARROW))
+            memcpy(&value, number, sizeof(value));
+        memcpy((char *)&cost + rare_numbers[i], &value, sizeof(value));
+        number += kept->flags & IS_NARROW ? 1 : NUMBER_WORDS;
+    }
     for (size_t i = 0; i < AP_COUNT_OF(flags); i++)
         *(bool *)((char *)&cost + flags[i]) = kept->flags >> i & 1;
     return cost;
+}
+
+static double rare_number(const struct ap_call_cost *cost, size_t i)
+{
+    double number;
+    memcpy(&number, (const char *)cost + rare_numbers[i], sizeof(number));
+    return number;
+}
+
+/* Minus zero is no number of these. */
+static bool is_narrow(const struct ap_call_cost *cost)
+{
+    for (size_t i = 0; i < AP_COUNT_OF(rare_numbers); i++) {
+        double number = rare_number(cost, i);
+        if (!(number >= 0 && number <= UINT32_MAX && number == (double)(uint32_t)number))
+            return false;
+    }
+    return true;
 }
 
 static enum ap_status keep_cost(struct ap_compute *compute, const struct ap_call_cost *cost, struct ap_kept_cost *ret_kept,
@@ -250,14 +277,21 @@ static enum ap_status keep_cost(struct ap_compute *compute, const struct ap_call
                                  .parameters = cost->parameters,
                                  .kind = cost->kind,
                                  .element = cost->element,
+                                 .flags = is_narrow(cost) ? IS_NARROW : 0,
                                  .first = compute->number_count };
     for (size_t i = 0; i < AP_COUNT_OF(rare_numbers); i++) {
-        double number;
-        memcpy(&number, (const char *)cost + rare_numbers[i], sizeof(number));
-        if (number == 0) /* minus zero is no number of these */
+        double number = rare_number(cost, i);
+        uint32_t words[NUMBER_WORDS] = { 0 };
+        if (number == 0)
             continue;
         kept.has |= UINT32_C(1) << i;
-        AP_TRY_ADD(compute->gate, compute->numbers, compute->number_count, compute->number_capacity, reterr, number);
+        if (kept.flags & IS_NARROW)
+            words[0] = (uint32_t)number;
+        else
+            memcpy(words, &number, sizeof(number));
+        for (size_t word = 0; word < (kept.flags & IS_NARROW ? 1 : NUMBER_WORDS); word++)
+            AP_TRY_ADD(compute->gate, compute->numbers, compute->number_count, compute->number_capacity, reterr,
+                       words[word]);
     }
     for (size_t i = 0; i < AP_COUNT_OF(flags); i++)
         kept.flags |= *(const bool *)((const char *)cost + flags[i]) ? 1u << i : 0;

@@ -41,7 +41,7 @@ struct ap_compute {
     struct ap_compute_group *groups;
     uint32_t group_count;
     size_t group_capacity;
-    double *numbers; /* of their costs */
+    uint32_t *numbers; /* of their costs: whole ones as they are, others as two halves */
     size_t number_count, number_capacity;
     bool is_host;          /* no GPU work was recorded: times are of the host */
     int64_t kernel_ns;     /* of all kernels, without communication */

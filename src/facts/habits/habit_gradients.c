@@ -525,6 +525,11 @@ static void note_in_update(struct ap_habit_rows *rows, struct table_pass *pass, 
     (void)ap_habit_add(rows->habits, AP_HABIT_embedding_gradient, row, dur_ns, dur_ns);
 }
 
+static bool is_node_of_table(struct ap_text name)
+{
+    return ap_text_ends_with(name, ": EmbeddingBackward0") || ap_text_ends_with(name, ": EmbeddingBagBackward0");
+}
+
 void ap_habit_find_tables(struct ap_habit_rows *rows, size_t track)
 {
     const struct ap_row_order *order = &rows->facts->order;
@@ -536,7 +541,6 @@ void ap_habit_find_tables(struct ap_habit_rows *rows, size_t track)
     for (size_t at = order->track_start[track], end = order->track_start[track + 1]; at < end; at++) {
         uint32_t row = order->rows[at];
         uint64_t words = ap_row_is_of(rows->trace, row, AP_HOST_KINDS) ? ap_habit_words_of(rows, row) : 0;
-        struct ap_text name = ap_row_name(rows->trace, row);
         int64_t start_ns = rows->trace->events.start_ns[row];
         if (start_ns >= pass.node_end_ns)
             end_table(rows, &pass);
@@ -544,14 +548,13 @@ void ap_habit_find_tables(struct ap_habit_rows *rows, size_t track)
             begin_update(rows, &pass, at, end);
         } else if (!ap_habit_is_operator(rows, row)) {
             continue;
-        } else if (AP_HAS(words, NODE) &&
-                   (ap_text_ends_with(name, ": EmbeddingBackward0") || ap_text_ends_with(name, ": EmbeddingBagBackward0"))) {
+        } else if (AP_HAS(words, NODE) && is_node_of_table(ap_row_name(rows->trace, row))) {
             pass.node_end_ns = ap_row_end_ns(rows->trace, row);
             pass.dense_end_ns = INT64_MAX;
         } else if (start_ns < pass.node_end_ns) {
-            note_in_table(rows, &pass, row, name);
+            note_in_table(rows, &pass, row, ap_row_name(rows->trace, row));
         } else if (start_ns < pass.update_end_ns && start_ns >= pass.covered_ns) {
-            note_in_update(rows, &pass, row, name);
+            note_in_update(rows, &pass, row, ap_row_name(rows->trace, row));
         }
     }
     end_table(rows, &pass);

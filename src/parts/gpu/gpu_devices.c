@@ -186,11 +186,6 @@ enum ap_status ap_gpu_add_devices(struct ap_gpu_work *work, struct ap_model *mod
 
 /* ---- streams ---- */
 
-struct stream {
-    int64_t busy_ns;
-    uint32_t track;
-};
-
 static bool is_gpu_work(const struct ap_trace *trace, uint32_t row)
 {
     return ap_event_kind_is_gpu_work(ap_row_kind(trace->events.tag[row]));
@@ -223,26 +218,26 @@ static void add_stream(const struct ap_gpu_work *work, uint32_t track, struct ap
     add_unions(&unions, model, row);
 }
 
+#define NO_STREAM (-1)
+
 static bool stream_before(const void *context, uint32_t a, uint32_t b)
 {
-    const struct stream *streams = context;
-    AP_LARGER_FIRST(streams[a].busy_ns, streams[b].busy_ns);
+    const int64_t *busy_ns = context;
+    AP_LARGER_FIRST(busy_ns[a], busy_ns[b]);
     return a < b;
 }
 
-static enum ap_status find_streams(const struct ap_gpu_work *work, struct stream **streams, size_t *count, size_t *capacity,
-                                   struct ap_error *reterr)
+static size_t find_streams(const struct ap_gpu_work *work, int64_t *busy_ns)
 {
     const struct ap_row_order *order = &work->context->facts->order;
+    size_t count = 0;
     for (uint32_t track = 0; track < order->track_count; track++) {
         struct unions unions;
         measure_stream(work, track, &unions);
-        if (!unions.all.rows)
-            continue;
-        struct stream stream = { sum_ns(&unions, BUSY), track };
-        AP_TRY_ADD(work->context->gate, *streams, *count, *capacity, reterr, stream);
+        busy_ns[track] = unions.all.rows ? sum_ns(&unions, BUSY) : NO_STREAM;
+        count += unions.all.rows != 0;
     }
-    return AP_OK;
+    return count;
 }
 
 enum ap_status ap_gpu_add_streams(struct ap_gpu_work *work, struct ap_model *model, struct ap_value *gpu,
@@ -250,15 +245,18 @@ enum ap_status ap_gpu_add_streams(struct ap_gpu_work *work, struct ap_model *mod
 {
     struct ap_gate *gate = work->context->gate;
     struct ap_value *list = ap_add_list(model, gpu, "streams");
-    struct stream *streams = NULL;
+    uint64_t limit = work->context->options->top_n;
+    size_t tracks = work->context->facts->order.track_count, shown = 0;
     uint32_t *top = NULL;
-    size_t count = 0, capacity = 0, shown = 0;
-    enum ap_status status = find_streams(work, &streams, &count, &capacity, reterr);
-    AP_AND_THEN(status, ap_top_indices(gate, (uint32_t)count, work->context->options->top_n, stream_before, streams, &top,
-                                       &shown, reterr));
+    int64_t *busy_ns; /* by track */
+    AP_TRY(AP_ALLOC(gate, busy_ns, tracks, reterr));
+    size_t count = find_streams(work, busy_ns);
+    limit = limit && limit < count ? limit : count;
+    enum ap_status status =
+        count ? ap_top_indices(gate, (uint32_t)tracks, limit, stream_before, busy_ns, &top, &shown, reterr) : AP_OK;
     for (size_t i = 0; i < shown && status == AP_OK; i++)
-        add_stream(work, streams[top[i]].track, model, list);
+        add_stream(work, top[i], model, list);
     AP_FREE(gate, top, shown);
-    AP_FREE(gate, streams, capacity);
+    AP_FREE(gate, busy_ns, tracks);
     return status;
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "critical_path.h"
+#include "pair_map.h"
 #include "part.h"
 #include "sort.h"
 
@@ -27,15 +28,19 @@ static enum part_kind part_kind_of(const struct ap_trace *trace, const struct ap
     }
 }
 
-/* All segments of one name and kind. There may be as many as rows, so they are small. */
+/* All segments of one name and kind, which its place tells. There may be twice as many as rows, so they are small. */
 struct part {
     int64_t dur_ns;
-    int64_t longest_start_ns, longest_ns; /* its longest segment, and where that is: */
-    uint32_t longest_track;
     uint32_t name, segments;
-    enum part_kind kind;
 };
 
+/* Its longest segment. Kept of all parts while these are few, else looked for again, of those that are listed. */
+struct part_longest {
+    int64_t start_ns, dur_ns;
+    uint32_t track;
+};
+
+#define PARTS_FEW 65536
 #define LONGEST_COUNT 100 /* segments listed at most; all of them are in the trace that --trace-out writes */
 
 struct composition {
@@ -50,6 +55,8 @@ struct composition {
     size_t name_count;
     struct part *parts;
     size_t part_count, part_capacity;
+    struct part_longest *longest_of; /* by part; NULL = there are more than few */
+    size_t longest_of_capacity;
     struct ap_path_segment longest[LONGEST_COUNT]; /* in order */
     size_t longest_count, longest_limit;
     enum ap_status status; /* of adding parts */
@@ -91,6 +98,19 @@ static void add_to_steps(struct composition *sums, const struct ap_path_segment 
     }
 }
 
+static enum ap_status begin_longest(struct composition *sums)
+{
+    if (sums->part_count > PARTS_FEW) {
+        AP_FREE(sums->gate, sums->longest_of, sums->longest_of_capacity);
+        sums->longest_of = NULL;
+        sums->longest_of_capacity = 0;
+        return AP_OK;
+    }
+    AP_TRY(AP_RESERVE(sums->gate, sums->longest_of, sums->longest_of_capacity, sums->part_count, NULL));
+    sums->longest_of[sums->part_count - 1] = (struct part_longest){ .dur_ns = -1 };
+    return AP_OK;
+}
+
 static struct part *part_of(struct composition *sums, const struct ap_path_segment *segment)
 {
     uint32_t name = sums->trace->events.name[segment->row];
@@ -104,10 +124,19 @@ static struct part *part_of(struct composition *sums, const struct ap_path_segme
         sums->status = AP_RESERVE(sums->gate, sums->parts, sums->part_capacity, sums->part_count + 1, NULL);
         if (sums->status != AP_OK)
             return NULL;
-        sums->parts[sums->part_count++] = (struct part){ .longest_ns = -1, .name = name, .kind = kind };
+        sums->parts[sums->part_count++] = (struct part){ .name = name };
         *number = (uint32_t)sums->part_count;
+        sums->status = begin_longest(sums);
+        if (sums->status != AP_OK)
+            return NULL;
     }
     return &sums->parts[*number - 1];
+}
+
+static void keep_longest(struct part_longest *longest, const struct ap_path_segment *segment)
+{
+    if (length_ns(segment) > longest->dur_ns)
+        *longest = (struct part_longest){ segment->start_ns, length_ns(segment), segment->track };
 }
 
 static void add_segment(void *self, const struct ap_path_segment *segment)
@@ -124,11 +153,27 @@ static void add_segment(void *self, const struct ap_path_segment *segment)
         return;
     part->dur_ns += length_ns(segment);
     part->segments++;
-    if (length_ns(segment) <= part->longest_ns)
+    if (sums->longest_of)
+        keep_longest(&sums->longest_of[part - sums->parts], segment);
+}
+
+/* Parts that are listed of more than few. */
+struct listed_parts {
+    const struct ap_trace *trace;
+    struct ap_pair_map numbers; /* (name, kind) */
+    struct part_longest *longest;
+    size_t count;
+};
+
+static void look_for_longest(void *self, const struct ap_path_segment *segment)
+{
+    struct listed_parts *listed = self;
+    if (segment->row == AP_NO_ROW)
         return;
-    part->longest_start_ns = segment->start_ns;
-    part->longest_ns = length_ns(segment);
-    part->longest_track = segment->track;
+    uint32_t number = ap_pair_map_find(&listed->numbers, listed->trace->events.name[segment->row],
+                                       (uint32_t)part_kind_of(listed->trace, segment));
+    if (number != AP_PAIR_NONE)
+        keep_longest(&listed->longest[number], segment);
 }
 
 /* -------------------------------------------------------------------------------------------------------- report */
@@ -198,6 +243,14 @@ static void add_classes(const struct composition *sums, int64_t total_ns, struct
     }
 }
 
+static enum part_kind kind_of(const struct composition *sums, uint32_t part)
+{
+    int kind = 0;
+    while (!sums->part_of_name[kind] || sums->part_of_name[kind][sums->parts[part].name] != part + 1)
+        kind++;
+    return (enum part_kind)kind;
+}
+
 static bool part_before(const void *context, uint32_t a, uint32_t b)
 {
     const struct composition *sums = context;
@@ -206,21 +259,42 @@ static bool part_before(const void *context, uint32_t a, uint32_t b)
     int order = ap_trace_compare_texts(sums->trace, x->name, y->name);
     if (order)
         return order < 0;
-    return x->kind != y->kind ? x->kind < y->kind : a < b;
+    enum part_kind x_kind = kind_of(sums, a), y_kind = kind_of(sums, b);
+    return x_kind != y_kind ? x_kind < y_kind : a < b;
 }
 
-static void add_part(const struct composition *sums, const struct part *part, int64_t total_ns, struct ap_model *model,
-                     struct ap_value *list)
+static void add_part(const struct composition *sums, uint32_t number, const struct part_longest *longest, int64_t total_ns,
+                     struct ap_model *model, struct ap_value *list)
 {
+    const struct part *part = &sums->parts[number];
     struct ap_value *row = ap_add_object(model, list, NULL);
     ap_add_text(model, row, "name", ap_trace_text(sums->trace, part->name));
-    ap_add_string(model, row, "kind", part_kind_names[part->kind]);
+    ap_add_string(model, row, "kind", part_kind_names[kind_of(sums, number)]);
     ap_add_time(model, row, "total_dur_us", part->dur_ns);
     ap_add_count(model, row, "segments", part->segments);
     ap_add_quotient(model, row, "share_ratio", (double)part->dur_ns, (double)total_ns);
-    ap_add_time(model, row, "start_us", part->longest_start_ns);
-    ap_add_time(model, row, "dur_us", part->longest_ns);
-    ap_add_track(sums->trace, part->longest_track, model, row);
+    ap_add_time(model, row, "start_us", longest->start_ns);
+    ap_add_time(model, row, "dur_us", longest->dur_ns);
+    ap_add_track(sums->trace, longest->track, model, row);
+}
+
+/* The longest segment of each part of the list, in its order. */
+static enum ap_status find_longest(const struct ap_part_context *context, const struct composition *sums,
+                                   const uint32_t *order, size_t count, struct listed_parts *ret_listed,
+                                   struct ap_error *reterr)
+{
+    *ret_listed = (struct listed_parts){ .trace = sums->trace, .numbers.gate = context->gate };
+    AP_TRY(AP_ALLOC(context->gate, ret_listed->longest, count, reterr));
+    ret_listed->count = count;
+    for (size_t i = 0; i < count; i++) {
+        uint32_t number;
+        ret_listed->longest[i] = sums->longest_of ? sums->longest_of[order[i]] : (struct part_longest){ .dur_ns = -1 };
+        AP_TRY(ap_pair_map_add(&ret_listed->numbers, sums->parts[order[i]].name, (uint32_t)kind_of(sums, order[i]), &number,
+                               reterr));
+    }
+    return sums->longest_of ? AP_OK
+                            : ap_critical_path_visit(&context->facts->path, sums->trace, &context->facts->order,
+                                                     look_for_longest, ret_listed, reterr);
 }
 
 /* What is not listed adds up here, also what has no name. */
@@ -238,19 +312,23 @@ static enum ap_status add_parts(const struct ap_part_context *context, const str
                                 struct ap_model *model, struct ap_value *to, struct ap_error *reterr)
 {
     struct ap_value *list = ap_add_list(model, to, "operators");
+    struct listed_parts listed;
     int64_t listed_ns = 0;
     uint64_t listed_segments = 0;
     uint32_t *order;
     size_t count;
     AP_TRY(ap_top_indices(context->gate, (uint32_t)sums->part_count, context->options->top_n, part_before, sums, &order,
                           &count, reterr));
-    for (size_t i = 0; i < count; i++) {
-        const struct part *part = &sums->parts[order[i]];
-        add_part(sums, part, total_ns, model, list);
-        listed_ns += part->dur_ns;
-        listed_segments += part->segments;
+    enum ap_status status = find_longest(context, sums, order, count, &listed, reterr);
+    for (size_t i = 0; status == AP_OK && i < count; i++) {
+        add_part(sums, order[i], &listed.longest[i], total_ns, model, list);
+        listed_ns += sums->parts[order[i]].dur_ns;
+        listed_segments += sums->parts[order[i]].segments;
     }
     AP_FREE(context->gate, order, count);
+    AP_FREE(context->gate, listed.longest, listed.count);
+    ap_pair_map_release(&listed.numbers);
+    AP_TRY(status);
     add_other(sums, listed_ns, listed_segments, count, total_ns, model, to);
     return AP_OK;
 }
@@ -308,5 +386,6 @@ enum ap_status ap_part_critical_path(struct ap_part_context *context, struct ap_
     for (size_t i = 0; i < PART_KIND_COUNT; i++)
         AP_FREE(context->gate, sums.part_of_name[i], sums.name_count);
     AP_FREE(context->gate, sums.parts, sums.part_capacity);
+    AP_FREE(context->gate, sums.longest_of, sums.longest_of_capacity);
     return status;
 }

@@ -130,6 +130,12 @@ def check_runs(tap, program, folder):
              "the rank that waits for its batches is named")
     tap.same(report["findings"][0]["rule_id"], "cluster-data-loading", "and leads the findings")
     tap.same(report["findings"][0]["affected"][0]["name"], "gloo_jobs.py(45): __getitem__, rank 2", "at the line it was in")
+    (folder / "deep").mkdir()
+    for path in run.glob("*.gz"):
+        rows = gzip.decompress(path.read_bytes()).replace(b"gloo_jobs.py(45)", b"deep/" * 60 + b"gloo_jobs.py(45)")
+        (folder / "deep" / path.name).write_bytes(gzip.compress(rows))
+    tap.same(program.json(folder / "deep")["findings"][0]["affected"][0]["name"],
+             "deep/" * 60 + "gloo_jobs.py(45): __getitem__, rank 2", "however long its path")
     kept = [folder / f"rank{rank}.json" for rank in range(4)]
     for rank, path in enumerate(kept):
         program.run(run / f"rank{rank}.pt.trace.json.gz", "--summary-out", path, "--md-out", folder / "ignored.md")

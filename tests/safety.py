@@ -20,7 +20,7 @@ MIB = 2**20
 ESCAPE = "\x1b]0;title\x07\x1b[31m"
 BAD_NAMES = [ESCAPE, "\n::error::forged", "\x9b31m", "\u202edesrever", "a.b", "a\0b"]
 ENDING_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGXCPU, signal.SIGUSR1,
-                  signal.SIGUSR2)
+                  signal.SIGUSR2, signal.SIGALRM, signal.SIGVTALRM, signal.SIGPROF)
 
 
 class Runs(Program):
@@ -341,8 +341,14 @@ def check_folders(tap, runs):
     for i in range(10001):
         runs.write(f"home/{i}", b"n")
     done = runs.run("home")
-    tap.ok(done.returncode == 5 and b"home: more than 10000 files that are no input" in done.stderr,
+    tap.ok(done.returncode == 5 and b"home: no input of a report among 10000 of 10002 files" in done.stderr,
            "the folder of a whole machine ends soon, with what to do", done)
+    for rank in range(2):
+        runs.write(f"home/of/rank{rank}.json", {"traceEvents": OPS, "distributedInfo": {"rank": rank, "world_size": 2}})
+    report = json.loads(runs.run("home", "--format", "json").stdout)
+    unread = [row["count"] for row in report["warnings"] if row["code"] == "files-not-read"]
+    tap.same((report["cluster"]["rank_count"], unread), (2, [10002]),
+             "a log of each rank of a large run, read before its traces by name, hides none and is counted")
 
 
 def check_deep(tap, runs):

@@ -487,10 +487,10 @@ static enum ap_status fill_found(struct ap_report *report, const struct ap_reque
     report->has_profiles = ap_run_request_has_profiles(&report->run_files);
     report->is_run = !one.cpu_trace_path && !one.memory_json_path && !report->has_profiles;
     report->has_overlay = one.with_tracks && one.cpu_trace_path;
-    if (status == AP_OK && !report->is_run)
-        ap_run_request_note_rest(&report->run_files, one.cpu_trace_path     ? &report->trace_notes
-                                                     : one.memory_json_path ? &report->memory_notes
-                                                                            : &report->profile_notes);
+    if (status == AP_OK)
+        ap_run_request_note_rest(&report->run_files, one.cpu_trace_path || report->is_run ? &report->trace_notes
+                                                     : one.memory_json_path               ? &report->memory_notes
+                                                                                          : &report->profile_notes);
     AP_AND_THEN(status, check_found(report, &one, reterr));
     AP_AND_THEN(status, fill_compared(report, &one, rubric, path, reterr));
     return tell_found_path(request, path, status, reterr);

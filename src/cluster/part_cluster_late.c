@@ -2,6 +2,7 @@
  * part_cluster_late.c - who is late, and why; one sentence that says it. Sentences name ranks by number alone: names of
  * hosts and lines are words of the input and stand in keys of their own. */
 #include <stdio.h>
+#include <string.h>
 
 #include "cluster_parts.h"
 #include "rank_group.h"
@@ -57,9 +58,17 @@ static void add_place(const struct ap_run_found *found, enum ap_late_kind kind, 
                       struct ap_model *model, struct ap_value *row)
 {
     struct ap_text line = ap_rank_text(found->view->set, line_of(found, kind, rank));
-    char place[400];
-    (void)snprintf(place, sizeof(place), "%.*s, %s", line.bytes < 180 ? (int)line.bytes : 180, line.data, label);
-    ap_add_known_text(model, row, "place", ap_text_contains(line, AP_TEXT(".py(")), ap_text_of(place));
+    size_t label_bytes = strlen(label);
+    char *place = ap_arena_alloc(&model->arena, line.bytes + label_bytes + 2);
+    if (!place) {
+        model->failed = true;
+        return;
+    }
+    memcpy(place, line.data, line.bytes);
+    memcpy(place + line.bytes, ", ", 2);
+    memcpy(place + line.bytes + 2, label, label_bytes);
+    ap_add_known_text(model, row, "place", ap_text_contains(line, AP_TEXT(".py(")),
+                      (struct ap_text){ place, line.bytes + label_bytes + 2 });
 }
 
 /* The ranks of a kind as rows, the latest first: a finding names them. Picked one by one, since there are few. */

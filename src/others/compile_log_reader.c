@@ -11,7 +11,8 @@
 
 #include "poison.h"
 
-#define LINE_BYTES ((size_t)65536) /* what is kept of a line */
+#define LINE_BYTES ((size_t)65536)    /* what is kept of a line */
+#define PLACE_BYTES (LINE_BYTES + 24) /* a text of a line, and a number behind it */
 #define BLOCK_BYTES ((size_t)65536)
 
 /* Which compilation of which frame; -1 = not told. */
@@ -22,7 +23,7 @@ struct frame_compile {
 struct reading {
     struct ap_compile_log *log;
     struct ap_error *reterr;
-    char *line;
+    char *line, *place; /* LINE_BYTES; PLACE_BYTES */
     size_t line_bytes;
     bool line_is_cut, line_is_structured;
     uint64_t cut_count;        /* lines that were read for a record */
@@ -74,10 +75,11 @@ static bool split(struct ap_text text, struct ap_text mark, struct ap_text *ret_
 /* "file.py:12" as users of editors know it. */
 static enum ap_status intern_place(struct reading *reading, struct ap_text file, int64_t line, struct ap_str *ret_place)
 {
-    char text[600];
-    int bytes =
-        snprintf(text, sizeof(text), "%.*s:%lld", (int)(file.bytes < 500 ? file.bytes : 500), file.data, (long long)line);
-    return intern(reading, (struct ap_text){ text, (size_t)bytes }, ret_place);
+    char number[24];
+    size_t number_bytes = (size_t)snprintf(number, sizeof(number), ":%lld", (long long)line);
+    memcpy(reading->place, file.data, file.bytes);
+    memcpy(reading->place + file.bytes, number, number_bytes);
+    return intern(reading, (struct ap_text){ reading->place, file.bytes + number_bytes }, ret_place);
 }
 
 /* ---------------------------------------------------------------------------------------------------------- records */
@@ -542,6 +544,7 @@ enum ap_status ap_compile_log_read(struct ap_compile_log *log, struct ap_byte_so
     uint8_t *block = NULL;
     uint64_t before = log->lines;
     enum ap_status status = AP_ALLOC(log->gate, reading.line, LINE_BYTES, &error);
+    AP_AND_THEN(status, AP_ALLOC(log->gate, reading.place, PLACE_BYTES, &error));
     AP_AND_THEN(status, AP_ALLOC(log->gate, block, BLOCK_BYTES, &error));
     AP_AND_THEN(status, read_blocks(&reading, source, block));
     if (status == AP_ERROR_CUT && log->lines > before) {
@@ -551,6 +554,7 @@ enum ap_status ap_compile_log_read(struct ap_compile_log *log, struct ap_byte_so
     ap_note_many(notes, AP_COUNTER_text_cut, reading.cut_count);
     AP_FREE(log->gate, block, BLOCK_BYTES);
     AP_FREE(log->gate, reading.line, LINE_BYTES);
+    AP_FREE(log->gate, reading.place, PLACE_BYTES);
     AP_FREE(log->gate, reading.files.ids, reading.files.capacity);
     if (status != AP_OK && reterr)
         *reterr = error;

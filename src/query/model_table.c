@@ -6,19 +6,29 @@
 
 #include "poison.h"
 
-#define MAX_ID 240
 #define MAX_LEVELS 16
 
 /* ---- building ---- */
 
-static enum ap_status add_row(struct ap_model_table *table, const struct ap_value *value, struct ap_text id,
-                              struct ap_error *reterr)
+/* Whole, however long: a part of an id finds no row, and one of a path no table. */
+static enum ap_status join(struct ap_arena *arena, struct ap_text path, struct ap_text step, struct ap_text *ret_path,
+                           struct ap_error *reterr)
 {
-    AP_TRY(AP_RESERVE(table->gate, table->rows, table->capacity, table->count + 1, reterr));
-    struct ap_text copy = ap_arena_text(&table->arena, id);
-    if (!copy.data)
-        return ap_fail_memory(table->gate, reterr);
-    table->rows[table->count++] = (struct ap_model_row){ value, copy };
+    char *text = ap_arena_alloc(arena, path.bytes + step.bytes + 1);
+    if (!text)
+        return ap_fail_memory(arena->gate, reterr);
+    memcpy(text, path.data, path.bytes);
+    memcpy(text + path.bytes, step.data, step.bytes);
+    *ret_path = (struct ap_text){ text, path.bytes + step.bytes };
+    return AP_OK;
+}
+
+static enum ap_status add_row(struct ap_model_table *table, const struct ap_value *value, struct ap_text parent_id,
+                              struct ap_text step, struct ap_error *reterr)
+{
+    struct ap_text id;
+    AP_TRY(join(&table->arena, parent_id, step, &id, reterr));
+    AP_TRY_ADD(table->gate, table->rows, table->count, table->capacity, reterr, (struct ap_model_row){ value, id });
     return AP_OK;
 }
 
@@ -36,43 +46,37 @@ static enum ap_status enter_lists(struct ap_model_table *table, struct ap_error 
     table->rows = NULL;
     table->count = table->capacity = 0;
     for (size_t i = 0; i < old_count && status == AP_OK; i++) {
-        char id[MAX_ID];
+        char number[24];
         size_t index = 0;
         if (old[i].value->type != AP_VALUE_LIST) {
-            status = add_row(table, old[i].value, old[i].id, reterr);
+            status = add_row(table, old[i].value, old[i].id, AP_TEXT(""), reterr);
             continue;
         }
         const struct ap_value *element = ap_value_first(old[i].value);
         for (; element && status == AP_OK; element = element->next) {
-            (void)snprintf(id, sizeof(id), "%.*s[%zu]", (int)(old[i].id.bytes > 200 ? 200 : old[i].id.bytes), old[i].id.data,
-                           index++);
-            status = add_row(table, element, ap_text_of(id), reterr);
+            (void)snprintf(number, sizeof(number), "[%zu]", index++);
+            status = add_row(table, element, old[i].id, ap_text_of(number), reterr);
         }
     }
     AP_FREE(table->gate, old, old_capacity);
     return status;
 }
 
-/* Each row gives way to its member; what is null ends. */
+/* Each row gives way to its member, whose key stands in the path, behind a dot if it is not the first; what is null ends. */
 static enum ap_status enter_member(struct ap_model_table *table, struct ap_text key, bool *found, struct ap_error *reterr)
 {
-    size_t kept = 0;
-    *found = table->count == 0; /* lists without elements tell no keys */
-    for (size_t i = 0; i < table->count; i++) {
+    size_t count = table->count;
+    table->count = 0;    /* a row is put where one was taken */
+    *found = count == 0; /* lists without elements tell no keys */
+    for (size_t i = 0; i < count; i++) {
         struct ap_model_row row = table->rows[i];
         const struct ap_value *value = row.value->type == AP_VALUE_NULL ? row.value : ap_value_member_of(row.value, key);
-        char id[MAX_ID];
         if (!value)
             continue;
         *found = true;
-        (void)snprintf(id, sizeof(id), "%.*s%s%.*s", (int)(row.id.bytes > 160 ? 160 : row.id.bytes), row.id.data,
-                       row.id.bytes ? "." : "", (int)(key.bytes > 60 ? 60 : key.bytes), key.data);
-        struct ap_text copy = ap_arena_text(&table->arena, ap_text_of(id));
-        if (!copy.data)
-            return ap_fail_memory(table->gate, reterr);
-        table->rows[kept++] = (struct ap_model_row){ value, copy };
+        struct ap_text step = { key.data - (row.id.bytes > 0), key.bytes + (row.id.bytes > 0) };
+        AP_TRY(add_row(table, value, row.id, step, reterr));
     }
-    table->count = kept;
     return AP_OK;
 }
 
@@ -96,7 +100,7 @@ enum ap_status ap_model_table_init(struct ap_model_table *table, struct ap_gate 
 {
     *table = (struct ap_model_table){ .gate = gate, .path = path };
     ap_arena_init(&table->arena, gate);
-    AP_TRY(add_row(table, root, AP_TEXT(""), reterr));
+    AP_TRY(add_row(table, root, AP_TEXT(""), AP_TEXT(""), reterr));
     const char *at = path;
     for (int level = 0; *at; level++) {
         size_t bytes = strcspn(at, ".");
@@ -157,7 +161,7 @@ struct ap_row_source ap_model_table_source(struct ap_model_table *table)
 
 struct open_value {
     const struct ap_value *next; /* member to go on with */
-    char path[MAX_ID];
+    struct ap_text path;         /* with a NUL behind it */
 };
 
 static enum ap_status list_table(struct ap_model_table *table, struct ap_model *model, const struct ap_value *root,
@@ -177,7 +181,7 @@ static enum ap_status list_table(struct ap_model_table *table, struct ap_model *
     }
     ap_add_string(model, row, "what", what);
     AP_TRY(ap_model_status(model, reterr));
-    return add_row(table, row, ap_text_of(path), reterr);
+    return add_row(table, row, ap_text_of(path), AP_TEXT(""), reterr);
 }
 
 /* One value below @from: a list is listed and entered by its first element, an object is entered. */
@@ -195,7 +199,7 @@ static enum ap_status list_lists(struct ap_model_table *table, struct ap_model *
                                  struct open_value open[MAX_LEVELS], struct ap_error *reterr)
 {
     size_t depth = 1;
-    open[0] = (struct open_value){ ap_value_first(root), "" };
+    open[0] = (struct open_value){ ap_value_first(root), AP_TEXT("") };
     while (depth) {
         struct open_value *top = &open[depth - 1];
         const struct ap_value *value = top->next;
@@ -209,11 +213,11 @@ static enum ap_status list_lists(struct ap_model_table *table, struct ap_model *
         if (!below || depth == MAX_LEVELS)
             continue;
         struct open_value entered = { .next = below };
-        (void)snprintf(entered.path, sizeof(entered.path), "%.160s%s%.*s", top->path, *top->path ? "." : "",
-                       (int)(value->key.bytes > 60 ? 60 : value->key.bytes), value->key.data);
+        AP_TRY(join(&table->arena, top->path, top->path.bytes ? AP_TEXT(".") : AP_TEXT(""), &entered.path, reterr));
+        AP_TRY(join(&table->arena, entered.path, value->key, &entered.path, reterr));
         open[depth++] = entered;
         if (list)
-            AP_TRY(list_table(table, model, root, entered.path, "list of the report", reterr));
+            AP_TRY(list_table(table, model, root, entered.path.data, "list of the report", reterr));
     }
     return AP_OK;
 }

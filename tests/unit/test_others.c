@@ -305,7 +305,6 @@ static void older_text_logs_are_read(void)
     }
 }
 
-/* A recompilation beyond the limit never begins: what begins next is another function. */
 static void long_lines_are_whole_or_counted(void)
 {
     static char text[200000];
@@ -329,6 +328,31 @@ static void long_lines_are_whole_or_counted(void)
     }
 }
 
+/* As build systems nest folders: files whose paths begin alike for long are two. */
+static void long_places_stay_whole(void)
+{
+    char text[6000], place[700];
+    size_t bytes = 0;
+    for (int i = 0; i < 2; i++)
+        bytes += (size_t)snprintf(text + bytes, sizeof(text) - bytes, AT "{\"str\": [\"%0600d/%d.py\", %d]}\n", 0, i, i);
+    for (int i = 0; i < 2; i++)
+        bytes += (size_t)snprintf(text + bytes, sizeof(text) - bytes,
+                                  AT "{\"artifact\": {\"name\": \"recompile_reasons\"}, \"frame_id\": %d, "
+                                     "\"frame_compile_id\": 1}\n\t\"%d/0: s.step == 6\"\n" AT
+                                     "{\"dynamo_start\": {\"stack\": [{\"line\": 9, \"name\": \"f\", \"filename\": %d}]}, "
+                                     "\"frame_id\": %d, \"frame_compile_id\": 1}\n",
+                                  i, i, i, i);
+    struct run run;
+    read_one(&run, &ap_compile_log_reader, AP_OTHER_compile_log, text, 0);
+    const struct ap_value *row = ap_value_first(ap_value_at(&run.model.root, "compile_log.recompile_rows"));
+    for (int i = 0; i < 2; i++, row = row ? row->next : NULL) {
+        (void)snprintf(place, sizeof(place), "%0600d/%d.py:9", 0, i);
+        ok(row && ap_text_is(ap_value_text(ap_value_member(row, "place")), place), "each row has its own place, whole");
+    }
+    end(&run);
+}
+
+/* A recompilation beyond the limit never begins: what begins next is another function. */
 static void a_limit_is_of_its_own_function(void)
 {
     static const char structured[] =
@@ -485,6 +509,7 @@ int main(void)
     older_text_logs_are_read();
     a_structured_log_counts_alone();
     long_lines_are_whole_or_counted();
+    long_places_stay_whole();
     a_limit_is_of_its_own_function();
     odd_files_are_survived();
     return done();

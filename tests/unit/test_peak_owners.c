@@ -225,6 +225,24 @@ static void owners_are_told(void)
     end(&bench);
 }
 
+static void devices_beyond_those_that_are_told_of_are_counted(void)
+{
+    for (int32_t count = 64; count <= 70; count += 6) {
+        struct bench bench;
+        begin(&bench);
+        uint32_t held = stack(&bench, "/u/train.py|main");
+        history(&bench);
+        for (int32_t device = 0; device < count; device++) {
+            live(&bench, BASE + (uint64_t)device * ROOM, 10 + device, held);
+            segment(&bench, device, -1);
+        }
+        pass(&bench, 20);
+        is_int((int64_t)ap_value_count(at(&bench, "memory.peak.devices")), 64, "64 devices are told of");
+        is_int((int64_t)bench.notes.notes[AP_COUNTER_many_devices].count, count - 64, "and more are counted");
+        end(&bench);
+    }
+}
+
 static void gradients_held_while_forward_runs_are_told(void)
 {
     struct bench bench;
@@ -2349,6 +2367,7 @@ static void refused_memory_ends_cleanly(void)
 int main(void)
 {
     owners_are_told();
+    devices_beyond_those_that_are_told_of_are_counted();
     gradients_held_while_forward_runs_are_told();
     passes_that_keep_their_graphs_leak();
     who_called_a_model_that_leaks();

@@ -351,6 +351,24 @@ static void tables_are_written(void)
     ap_model_release(&model);
 }
 
+/* The id of a row is what it is found by, however long the way to it. */
+static void long_ids_stay_whole(void)
+{
+    char path[400], id[420], want[500];
+    (void)snprintf(path, sizeof(path), "%0120d.%0120d.%0120d", 1, 2, 3);
+    (void)snprintf(id, sizeof(id), "%s[1]", path);
+    (void)snprintf(want, sizeof(want), "\"row_id\",\"n\"\r\n\"%s\",1\r\n", id);
+    struct ap_model model;
+    ap_model_init(&model, &gate);
+    struct ap_value *list = put_list(&model, path);
+    for (int i = 0; i < 2; i++)
+        ap_add_count(&model, ap_add_object(&model, list, NULL), "n", i);
+    writes(&model, path, "n = 1", NULL, 0, AP_FORMAT_CSV, want, "the id of a row far down is shown whole");
+    const struct ap_value *row = ap_model_row_find(&model.root, id);
+    ok(row && ap_value_member(row, "n")->as.integer == 1, "and finds it");
+    ap_model_release(&model);
+}
+
 static void unknown_things_are_told(void)
 {
     static const struct {
@@ -617,6 +635,7 @@ int main(void)
     findings_have_names();
     names_are_near();
     tables_are_written();
+    long_ids_stay_whole();
     columns_named_by_an_input_are_inert();
     unknown_things_are_told();
     text_is_made_visible();

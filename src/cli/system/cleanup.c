@@ -55,7 +55,7 @@ void ap_cli_cleanup_after(unsigned seconds, const char *message, int exit_code)
 
 void ap_cli_cleanup_begin(void)
 {
-    static const int ends[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXCPU, SIGUSR1, SIGUSR2 };
+    static const int ends[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXCPU, SIGUSR1, SIGUSR2, SIGALRM, SIGVTALRM, SIGPROF };
     struct sigaction action = { .sa_handler = end }, old;
     (void)sigfillset(&action.sa_mask);
     for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)

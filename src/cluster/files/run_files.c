@@ -54,7 +54,9 @@ struct looking {
     struct ap_run_files *files;
     const struct ap_opener *opener;
     pthread_mutex_t lock;
-    size_t other_count;    /* found in folders, and no input */
+    const uint32_t *order; /* in which they are looked at */
+    size_t begin;          /* where in it */
+    bool any_input;        /* or a file that was named */
     enum ap_status status; /* of what ends it all: no memory */
     struct ap_error error;
 };
@@ -87,39 +89,93 @@ static void note_failure(struct looking *looking, struct ap_run_file *file, enum
         file->why_not = "cannot be read";
 }
 
-/* Whoever gives the folder of a machine, or of a home, hears of it soon. Under the lock. */
-static void count_other(struct looking *looking, const struct ap_run_file *file)
-{
-    bool is_other = !file->is_named && (file->why_not || file->head.kind == AP_FILE_other);
-    looking->other_count += is_other;
-    if (is_other && looking->other_count == AP_RUN_FILES_MAX_OTHER + 1 && looking->status == AP_OK)
-        looking->status =
-            ap_fail(&looking->error, AP_ERROR_LIMIT,
-                    "more than %d files that are no input of a report: give the folder of one run", AP_RUN_FILES_MAX_OTHER);
-}
-
 static bool look_at_file(void *self, size_t number)
 {
     struct looking *looking = self;
-    struct ap_run_file *file = &looking->files->files[number];
+    struct ap_run_file *file = &looking->files->files[looking->order[looking->begin + number]];
     struct ap_error error = { .status = AP_OK };
     enum ap_status status = AP_OK;
     if (!file->why_not)
         status = look_at(looking->files->arena.gate, looking->opener, file->path, &file->head, &error);
     (void)pthread_mutex_lock(&looking->lock);
     note_failure(looking, file, status, &error);
-    count_other(looking, file);
+    looking->any_input |= file->is_named || (!file->why_not && file->head.kind != AP_FILE_other);
     bool goes_on = looking->status == AP_OK;
     (void)pthread_mutex_unlock(&looking->lock);
     return goes_on;
+}
+
+/* Files of one folder whose names end alike are alike, as a rule: the first of each, then the second of each. So whoever
+ * gives the folder of a machine, or of a home, hears of it soon, and a log for each rank of a large run hides no trace. */
+struct turn {
+    struct ap_text folder, ending; /* of its path */
+    uint32_t number, turn;
+};
+
+static int by_likeness(const void *left, const void *right)
+{
+    const struct turn *a = left, *b = right;
+    int order = ap_text_compare(a->folder, b->folder);
+    order = order ? order : ap_text_compare(a->ending, b->ending);
+    if (order)
+        return order;
+    AP_BY_SMALLER(a->number, b->number);
+    return 0;
+}
+
+static int by_turn(const void *left, const void *right)
+{
+    const struct turn *a = left, *b = right;
+    AP_BY_SMALLER(a->turn, b->turn);
+    AP_BY_SMALLER(a->number, b->number);
+    return 0;
+}
+
+static enum ap_status order_turns(const struct ap_run_files *files, uint32_t *order, struct ap_error *reterr)
+{
+    struct turn *turns;
+    AP_TRY(AP_ALLOC(files->arena.gate, turns, files->count, reterr));
+    for (size_t i = 0; i < files->count; i++) {
+        const char *path = files->files[i].path, *slash = strrchr(path, '/'), *dot = strrchr(slash ? slash : path, '.');
+        turns[i] = (struct turn){ .folder = { path, slash ? (size_t)(slash - path) : 0 },
+                                  .ending = ap_text_of(dot ? dot : ""),
+                                  .number = (uint32_t)i };
+    }
+    ap_sort(turns, files->count, sizeof(turns[0]), by_likeness);
+    for (size_t i = 1; i < files->count; i++)
+        if (ap_text_equal(turns[i].folder, turns[i - 1].folder) && ap_text_equal(turns[i].ending, turns[i - 1].ending))
+            turns[i].turn = turns[i - 1].turn + 1;
+    ap_sort(turns, files->count, sizeof(turns[0]), by_turn);
+    for (size_t i = 0; i < files->count; i++)
+        order[i] = turns[i].number;
+    AP_FREE(files->arena.gate, turns, files->count);
+    return AP_OK;
 }
 
 /* An opener of a caller is called on the caller's thread alone. */
 static enum ap_status look_at_all(struct ap_run_files *files, const struct ap_run_files_options *options,
                                   struct ap_error *reterr)
 {
-    struct looking looking = { .files = files, .opener = options->opener, .lock = PTHREAD_MUTEX_INITIALIZER };
-    ap_thread_share(files->count, options->opener || !options->jobs ? 1 : options->jobs, look_at_file, &looking);
+    uint32_t *order;
+    if (!files->count)
+        return AP_OK;
+    AP_TRY(AP_ALLOC(files->arena.gate, order, files->count, reterr));
+    struct looking looking = {
+        .files = files, .opener = options->opener, .lock = PTHREAD_MUTEX_INITIALIZER, .order = order
+    };
+    unsigned threads = options->opener || !options->jobs ? 1 : options->jobs;
+    size_t first = files->count < AP_RUN_FILES_MAX_OTHER ? files->count : AP_RUN_FILES_MAX_OTHER;
+    looking.status = order_turns(files, order, &looking.error);
+    if (looking.status == AP_OK)
+        ap_thread_share(first, threads, look_at_file, &looking);
+    if (looking.status == AP_OK && first < files->count && !looking.any_input)
+        looking.status =
+            ap_fail(&looking.error, AP_ERROR_LIMIT, "no input of a report among %d of %zu files: give the folder of one run",
+                    AP_RUN_FILES_MAX_OTHER, files->count);
+    looking.begin = first;
+    if (looking.status == AP_OK)
+        ap_thread_share(files->count - first, threads, look_at_file, &looking);
+    AP_FREE(files->arena.gate, order, files->count);
     if (looking.status != AP_OK && reterr)
         *reterr = looking.error;
     return looking.status;

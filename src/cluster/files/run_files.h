@@ -7,7 +7,8 @@
 #include "analyze_profile/opener.h"
 #include "file_head.h"
 
-/** More files than that are refused, and more that were found in folders and are no input. */
+/** More files than that are refused; and where so many were found in folders, and looked at, and none is an input, those
+ *  that were not looked at yet. */
 #define AP_RUN_FILES_MAX 200000
 #define AP_RUN_FILES_MAX_OTHER 10000
 /** Folders are entered so deep. */

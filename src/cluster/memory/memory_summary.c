@@ -181,8 +181,8 @@ static enum ap_status add_history(struct summary *summary, struct ap_error *rete
 static enum ap_status choose_device(struct summary *summary, struct ap_error *reterr)
 {
     int64_t *devices;
-    uint32_t count;
-    AP_TRY(ap_owned_devices(&summary->owners, &devices, &count, reterr));
+    uint32_t count, more;
+    AP_TRY(ap_owned_devices(&summary->owners, &devices, &count, &more, reterr));
     enum ap_status status =
         count ? AP_OK : ap_fail(reterr, AP_ERROR_INPUT, "the snapshot has neither segments nor a history");
     for (uint32_t i = 0; i < count && status == AP_OK; i++) {

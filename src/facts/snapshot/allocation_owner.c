@@ -516,14 +516,14 @@ void ap_owned_release(const struct ap_owners *owners, struct ap_owned_device *de
 
 /* ------------------------------------------------------------------------------------------------------------ devices */
 
-enum ap_status ap_owned_devices(const struct ap_owners *owners, int64_t **ret_list, uint32_t *ret_count,
+enum ap_status ap_owned_devices(const struct ap_owners *owners, int64_t **ret_list, uint32_t *ret_count, uint32_t *ret_more,
                                 struct ap_error *reterr)
 {
     const struct ap_snapshot *snapshot = owners->replay->snapshot;
     size_t most = (size_t)snapshot->segment_count + owners->replay->device_count, found = 0;
     uint32_t count = 0;
     *ret_list = NULL;
-    *ret_count = 0;
+    *ret_count = *ret_more = 0;
     if (!most)
         return AP_OK;
     int64_t *all;
@@ -534,9 +534,11 @@ enum ap_status ap_owned_devices(const struct ap_owners *owners, int64_t **ret_li
         if (owners->replay->devices[i].entry_count)
             all[found++] = i;
     ap_sort(all, found, sizeof(*all), ap_by_int64);
-    for (size_t i = 0; i < found && count < AP_MOST_OWNED_DEVICES; i++)
+    for (size_t i = 0; i < found; i++)
         if (!count || all[i] != all[count - 1])
             all[count++] = all[i];
+    *ret_more = count > AP_MOST_OWNED_DEVICES ? count - AP_MOST_OWNED_DEVICES : 0;
+    count -= *ret_more;
     int64_t *list = count ? ap_mem_resize(owners->gate, all, most * sizeof(*all), count * sizeof(*all)) : NULL;
     if (!list) {
         AP_FREE(owners->gate, all, most);

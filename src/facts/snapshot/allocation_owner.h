@@ -116,9 +116,10 @@ struct ap_owned_device {
 /* No machine has more; a file that names more is answered for the first. */
 #define AP_MOST_OWNED_DEVICES 64
 
-/** How many devices there are to ask about, and their ordinals, in order. Free with ap_mem_free(gate, list, count * 8). */
+/** How many devices there are to ask about, and their ordinals, in order; and how many more there are. Free with
+ *  ap_mem_free(gate, list, count * 8). */
 AP_MUST_CHECK enum ap_status ap_owned_devices(const struct ap_owners *owners, int64_t **ret_list, uint32_t *ret_count,
-                                              struct ap_error *reterr);
+                                              uint32_t *ret_more, struct ap_error *reterr);
 /** What the device held at its peak, or at the end where no peak is known. Free the list with ap_owned_release. */
 AP_MUST_CHECK enum ap_status ap_owned_take(const struct ap_owners *owners, int64_t device,
                                            struct ap_owned_device *ret_device, struct ap_error *reterr);

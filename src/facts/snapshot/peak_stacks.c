@@ -35,9 +35,9 @@ static enum ap_status fill(struct ap_peak_stacks *stacks, const struct ap_replay
 {
     struct ap_owners owners;
     int64_t *devices;
-    uint32_t count;
+    uint32_t count, more;
     AP_TRY(ap_owners_init(&owners, replay, stacks->gate, reterr));
-    enum ap_status status = ap_owned_devices(&owners, &devices, &count, reterr);
+    enum ap_status status = ap_owned_devices(&owners, &devices, &count, &more, reterr);
     if (status == AP_OK) {
         for (uint32_t i = 0; i < count && status == AP_OK; i++)
             status = add_device(stacks, &owners, devices[i], reterr);

@@ -342,8 +342,9 @@ static enum ap_status put_peak(struct ap_peak_part *own, struct ap_error *reterr
 {
     struct ap_value *peak = ap_add_object(own->pass->model, own->memory, "peak");
     int64_t *devices;
-    uint32_t count;
-    AP_TRY(ap_owned_devices(own->owners, &devices, &count, reterr));
+    uint32_t count, more;
+    AP_TRY(ap_owned_devices(own->owners, &devices, &count, &more, reterr));
+    ap_note_many(own->pass->notes, AP_COUNTER_many_devices, more);
     enum ap_status status = put_devices(own, peak, devices, count, reterr);
     AP_FREE(own->gate, devices, count);
     if (status == AP_OK) {

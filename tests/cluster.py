@@ -151,6 +151,10 @@ def check_runs(tap, program, folder):
     tap.same(alike, [], "the report from summaries is that from the traces")
     done = program.run("--merge", run / "rank0.pt.trace.json.gz")
     tap.ok(done.returncode == 3 and b"--summary-out" in done.stderr, "--merge takes summaries alone", done.stderr)
+    done = program.run(run / "rank0.pt.trace.json.gz", "--summary-out", folder / "cut.json", "--slice", "1ms:2ms",
+                       "--slice-out", folder / "slice.json")
+    tap.ok(done.returncode == 2 and b"--summary-out" in done.stderr and b"one after the other" in done.stderr,
+           "--slice beside --summary-out is refused for what it is", done.stderr)
     one = program.json(run, "--rank", "2")
     tap.same((one["trace"]["rank"], "cluster" in one), (2, False), "--rank gives the report of one rank")
     tap.same(program.run(run, "--rank", "9").returncode, 2, "a rank that is not there is refused")

@@ -109,6 +109,42 @@ def check_nothing_found(tap, program):
         tap.same("a run of the same step without graphs" in text, told, f"{mapping.name}: what to give is said: {told}")
 
 
+def eager_around(captures):
+    """Long kernels, then 900 launches of which nothing runs and a wait for nothing, then short kernels."""
+    events, at, key = [], 1000, 0
+    for count, kernel, every in ((120, 300, 310), (900, 0, 10), (900, 30, 40)):
+        if captures and not kernel:
+            events.append(made.row("cuda_runtime", "cudaStreamBeginCapture", 1, at - 8, 5))
+        for _ in range(count):
+            key += 1
+            link = {"correlation": key, "External id": key}
+            events.append(made.row("cpu_op", "aten::mul", 1, at, 8, **{"External id": key}))
+            events.append(made.row("cuda_runtime", "cudaLaunchKernel", 1, at + 3, 3, **link))
+            if kernel:
+                events.append(made.row("kernel", "mul_kernel", 7, at + 6, kernel, pid=0, device=0, stream=7, **link))
+            at += every
+        if not kernel:
+            at += 6000
+            if captures:
+                events.append(made.row("cuda_runtime", "cudaStreamEndCapture", 1, at - 12, 5))
+    return {"schemaVersion": 1, "traceEvents": events}
+
+
+def check_captures(tap, program):
+    """While a graph is captured devices wait for that, whatever the host does in it."""
+    found, waited = [], []
+    for captures in (False, True):
+        _, report = program.run(program.file("captured.json", eager_around(captures)))
+        found.append({finding["rule_id"] for finding in report["findings"]})
+        waited.append([report["idle"]["unrecorded_pauses"]["dur_us"] > 5000,
+                       report["split"]["window"]["idle_causes"]["driver_call_us"] > 14000])
+    tap.same(["unrecorded-host-time" in found[0], "unrecorded-host-time" in found[1]], [True, False],
+             "that nothing is recorded on the host is told where nothing is captured")
+    tap.same(["graph-capture-in-window" in found[1], "driver-calls-in-steps" in found[1]], [True, False],
+             "else the capture is, and as no call that comes again")
+    tap.same(waited, [[True, False], [False, True]], "its time is that of the call")
+
+
 def check_refusals(tap, program):
     run = program.file("run.json", made.replay())
     for what, mapping, said in (("a file that is not there", program.folder / "none.json", "none.json"),
@@ -136,7 +172,8 @@ def main():
     tap, path = Tap(), program_of(__doc__)
     with tempfile.TemporaryDirectory() as folder:
         program = Program(path, folder)
-        for check in (check_matches, check_doubts, check_layers, check_nothing_found, check_refusals, check_peaks):
+        for check in (check_matches, check_doubts, check_layers, check_nothing_found, check_captures, check_refusals,
+                      check_peaks):
             check(tap, program)
     tap.ok(all((made.FOLDER / name).read_bytes() for name in made.FILES), "fixtures are there")
     return tap.done()

@@ -119,6 +119,10 @@ ODD_SNAPSHOTS = [
     ("a block outside its segment", alone(segment(4096, 4096, 8192)), {"block-outside-segment": 1}),
     ("a recording without segments", {"device_traces": [[]]}, {"no-segments": 1}),
     ("an empty list", [], {"no-segments": 1}),
+    ("an empty list of segments", {"segments": []}, {"no-segments": 1}),
+    ("a history in which all is given back", {"segments": [], "device_traces": [[
+        {"action": action, "addr": 4096, "size": 512, "stream": 0, "time_us": 1}
+        for action in ("alloc", "free_requested", "free_completed")]]}, {}),
     ("segments that are an object", {"segments": {}, "device_traces": []}, "segments is not a list"),
 ]
 ODD_TRACES = [

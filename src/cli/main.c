@@ -159,6 +159,9 @@ static enum exit_code take_inputs(struct ap_cli_options *options)
         return take_merged(options, trace_count + snapshot_count);
     if (options->summary_out && snapshot_count)
         return usage("--summary-out keeps what traces tell: give no snapshots with it");
+    if (options->summary_out && options->request.slice)
+        return usage("--summary-out takes even one trace for a rank of a run, and --slice cuts a single trace: "
+                     "give them one after the other");
     for (int i = 0; i < 2 * options->file_count && options->file_count <= AP_CLI_FEW_FILES; i++) {
         const char *path = options->files[i % options->file_count];
         bool last = i >= options->file_count; /* standard input, which cannot be one of many, and is waited for */

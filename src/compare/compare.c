@@ -416,6 +416,7 @@ static void add_replaced_sentence(const struct ap_comparing *comparing, char *te
         (void)snprintf(text + used, bytes - used, "; %.60s computes in %.40s, in %.40s before", format(type, "name", name),
                        format(type, "after", after), format(type, "before", before));
     ap_add_shapes_sentence(comparing, text, bytes);
+    ap_add_layouts_sentence(comparing, text, bytes);
     ap_add_sizes_sentence(comparing, text, bytes);
     const struct ap_value *layout = ap_value_member(comparing->comparison, "layout");
     used = strlen(text);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * compare_pairs.c - the same work under another name: what takes less and what takes more in its place belong together
  * where one operator called both (addmm, and mm with a copy), where one line of the program did (unfused and fused), where
- * attention is fused on one side, where they are of one family, or where compiled code or a graph took eager operators in.
- * And other element types and shapes. */
+ * attention is fused on one side, where they are of one family, or where compiled code or a graph took eager operators
+ * in. */
 #include <stdio.h>
 #include <string.h>
 
@@ -12,7 +12,6 @@
 #include "poison.h"
 
 #define NAMES_SHOWN 4
-#define LEAST_TYPE_RATIO 0.2 /* of what kernels take, else of the step, both sides together: what the sentence tells */
 
 /* Rounds of grouping, the surest first. */
 enum round { BY_CALLER, BY_LINE, BY_ATTENTION, BY_FAMILY, BY_COMPILER, ROUND_COUNT };
@@ -339,213 +338,6 @@ static void group_by(struct ap_comparing *comparing, struct items *items, enum r
     }
 }
 
-/* ---- element types and shapes ---- */
-
-struct typed {
-    struct ap_text name, type; /* or its shapes */
-    double ns;
-    bool is_shared; /* the other side has it too */
-};
-
-/* The first tensor's: "["", "c10::BFloat16", "Scalar"]" as shapes are recorded. */
-static struct ap_text first_type(struct ap_text types)
-{
-    const char *at = types.data, *end = types.data + types.bytes;
-    while (at && at < end && (at = memchr(at, '"', (size_t)(end - at))) != NULL) {
-        const char *close = memchr(at + 1, '"', (size_t)(end - at - 1));
-        if (!close)
-            break;
-        struct ap_text type = { at + 1, (size_t)(close - at - 1) };
-        if (type.bytes && !ap_text_starts_with(type, "Scalar") && !ap_text_starts_with(type, "Generic") &&
-            !ap_text_starts_with(type, "Tensor"))
-            return type;
-        at = close + 1;
-    }
-    return AP_TEXT("");
-}
-
-static struct ap_text type_of(const struct ap_value *row)
-{
-    return first_type(ap_text_member(row, "types"));
-}
-
-static struct ap_text dims_of(const struct ap_value *row)
-{
-    struct ap_text dims = ap_text_member(row, "dims");
-    return dims.bytes && memchr(dims.data, ',', dims.bytes) ? dims : AP_TEXT(""); /* "[]": no tensor */
-}
-
-/* What operators of a name are told apart by. */
-static const struct trait {
-    const char *list;
-    struct ap_text (*of)(const struct ap_value *row);
-    bool is_alone; /* it counts only where the other side has none like it: an operator works on many shapes */
-} traits[] = { { "types", type_of, false }, { "shapes", dims_of, true } };
-
-static int by_name_and_type(const void *a, const void *b)
-{
-    const struct typed *x = a, *y = b;
-    int order = ap_text_compare(x->name, y->name);
-    return order ? order : ap_text_compare(x->type, y->type);
-}
-
-/* Sums of equal ones are rounded, so their order tells. */
-static int by_name_type_and_time(const void *a, const void *b)
-{
-    const struct typed *x = a, *y = b;
-    int order = by_name_and_type(a, b);
-    if (order)
-        return order;
-    AP_BY_SMALLER(x->ns, y->ns);
-    return 0;
-}
-
-/* Equal ones are one; the count of those that are left. */
-static size_t add_up(struct typed *typed, size_t count)
-{
-    size_t kept = 0;
-    ap_sort(typed, count, sizeof(typed[0]), by_name_type_and_time);
-    for (size_t i = 0, end; i < count; i = end) {
-        struct typed sum = typed[i];
-        for (end = i + 1; end < count && by_name_and_type(&typed[end], &typed[i]) == 0; end++)
-            sum.ns += typed[end].ns;
-        typed[kept++] = sum;
-    }
-    return kept;
-}
-
-static void mark_shared(struct typed *before, size_t before_count, struct typed *after, size_t after_count)
-{
-    for (size_t i = 0, j = 0; i < before_count && j < after_count;) {
-        int order = by_name_and_type(&before[i], &after[j]);
-        before[i].is_shared |= order == 0;
-        after[j].is_shared |= order == 0;
-        i += order <= 0;
-        j += order >= 0;
-    }
-}
-
-/* Of each name the type that most of its time is spent on; the count of names. */
-static size_t keep_largest(struct typed *typed, size_t count)
-{
-    size_t kept = 0;
-    for (size_t i = 0; i < count; i++)
-        if (!kept || !ap_text_equal(typed[kept - 1].name, typed[i].name))
-            typed[kept++] = typed[i];
-        else if (typed[i].ns > typed[kept - 1].ns)
-            typed[kept - 1] = typed[i];
-    return kept;
-}
-
-static enum ap_status open_types(struct ap_comparing *comparing, const struct items *items, const struct trait *trait,
-                                 const struct ap_value *root, double parts, struct typed **ret_typed, size_t *ret_room,
-                                 size_t *ret_count, struct ap_error *reterr)
-{
-    const struct ap_value *rows = ap_value_at(root, "operators.by_shape");
-    size_t count = 0;
-    *ret_room = ap_value_count(rows);
-    AP_TRY(AP_ALLOC(comparing->gate, *ret_typed, *ret_room, reterr));
-    for (const struct ap_value *row = ap_value_first(rows); row; row = row->next) {
-        struct typed typed = { ap_text_member(row, "name"), trait->of(row), size_of(items, row) / parts, false };
-        if (typed.type.bytes)
-            (*ret_typed)[count++] = typed;
-    }
-    *ret_count = add_up(*ret_typed, count);
-    return AP_OK;
-}
-
-static void add_type_change(struct ap_comparing *comparing, const struct trait *trait, struct ap_value *list,
-                            const struct typed *before, const struct typed *after)
-{
-    struct ap_model *model = comparing->model;
-    if (larger(before->ns, after->ns) < AP_ROW_LEAST_RATIO * comparing->whole_ns || ap_text_equal(before->type, after->type))
-        return;
-    if (trait->is_alone && (before->is_shared || after->is_shared))
-        return;
-    struct ap_value *row = ap_add_object(model, list, NULL);
-    ap_add_text(model, row, "name", after->name);
-    ap_add_text(model, row, "before", before->type);
-    ap_add_text(model, row, "after", after->type);
-    ap_add_time(model, row, "before_us", (int64_t)before->ns);
-    ap_add_time(model, row, "after_us", (int64_t)after->ns);
-}
-
-static enum ap_status add_types(struct ap_comparing *comparing, const struct items *items, const struct trait *trait,
-                                struct ap_error *reterr)
-{
-    struct typed *before = NULL, *after = NULL;
-    size_t before_room = 0, after_room = 0, before_count = 0, after_count = 0;
-    struct ap_value *list = ap_add_list(comparing->model, comparing->comparison, trait->list);
-    enum ap_status status = open_types(comparing, items, trait, comparing->before, comparing->before_parts, &before,
-                                       &before_room, &before_count, reterr);
-    AP_AND_THEN(status, open_types(comparing, items, trait, comparing->after, comparing->after_parts, &after, &after_room,
-                                   &after_count, reterr));
-    if (status == AP_OK) {
-        mark_shared(before, before_count, after, after_count);
-        before_count = keep_largest(before, before_count);
-        after_count = keep_largest(after, after_count);
-    }
-    for (size_t i = 0, j = 0; status == AP_OK && i < before_count && j < after_count;) {
-        int order = ap_text_compare(before[i].name, after[j].name);
-        if (order == 0)
-            add_type_change(comparing, trait, list, &before[i], &after[j]);
-        i += order <= 0;
-        j += order >= 0;
-    }
-    AP_FREE(comparing->gate, before, before_room);
-    AP_FREE(comparing->gate, after, after_room);
-    return status;
-}
-
-static double whole_of_both_ns(const struct ap_comparing *comparing)
-{
-    const struct ap_value *device = ap_value_member(comparing->comparison, "device");
-    double before_ns = (double)ap_integer_member(device, "before_us", 0),
-           after_ns = (double)ap_integer_member(device, "after_us", 0);
-    return before_ns > 0 && after_ns > 0 ? before_ns + after_ns : comparing->whole_ns;
-}
-
-const struct ap_value *ap_largest_typed(const struct ap_comparing *comparing, const char *list)
-{
-    const struct ap_value *largest = NULL, *row = ap_value_first(ap_value_member(comparing->comparison, list));
-    double most_ns = 0, all_ns = 0;
-    for (; row; row = row->next) {
-        double ns = (double)ap_integer_member(row, "before_us", 0) + (double)ap_integer_member(row, "after_us", 0);
-        largest = ns > most_ns ? row : largest;
-        most_ns = ns > most_ns ? ns : most_ns;
-        all_ns += ns;
-    }
-    return all_ns > LEAST_TYPE_RATIO * whole_of_both_ns(comparing) ? largest : NULL;
-}
-
-#define SHOWN_BYTES 60
-static int shown_bytes(struct ap_text text, size_t from)
-{
-    return text.bytes - from < SHOWN_BYTES ? (int)(text.bytes - from) : SHOWN_BYTES;
-}
-
-/* Where the first tensor begins that is another one; in a list in which that is the first one, at the list. */
-static size_t first_difference(struct ap_text text, struct ap_text other)
-{
-    size_t from = 0;
-    for (size_t i = 0; i < text.bytes && i < other.bytes && text.data[i] == other.data[i]; i++)
-        from = text.data[i] == '[' ? i : from;
-    return from > 1 ? from : 0;
-}
-
-void ap_add_shapes_sentence(const struct ap_comparing *comparing, char *text, size_t bytes)
-{
-    const struct ap_value *shapes = ap_largest_typed(comparing, "shapes");
-    if (!shapes)
-        return;
-    struct ap_text name = ap_text_member(shapes, "name"), after = ap_text_member(shapes, "after"),
-                   before = ap_text_member(shapes, "before");
-    size_t used = strlen(text), from = first_difference(after, before);
-    (void)snprintf(text + used, bytes - used, "; %.*s works on other shapes (%s%.*s now, %s%.*s before)",
-                   shown_bytes(name, 0), name.data, from ? "... " : "", shown_bytes(after, from), after.data + from,
-                   from ? "... " : "", shown_bytes(before, from), before.data + from);
-}
-
 /* Copies from one layout of a tensor to another, which a library makes of its own accord. */
 static void add_layout(struct ap_comparing *comparing)
 {
@@ -571,10 +363,7 @@ enum ap_status ap_compare_pairs(struct ap_comparing *comparing, struct ap_error 
     struct ap_value *list = ap_add_list(comparing->model, comparing->comparison, "replaced");
     for (enum round round = 0; round < ROUND_COUNT; round++)
         group_by(comparing, &items, round, list);
-    enum ap_status status = AP_OK;
-    for (size_t i = 0; i < AP_COUNT_OF(traits); i++)
-        AP_AND_THEN(status, add_types(comparing, &items, &traits[i], reterr));
     add_layout(comparing);
     AP_FREE(comparing->gate, items.items, items.room);
-    return status;
+    return ap_compare_traits(comparing, size_key(&items), reterr);
 }

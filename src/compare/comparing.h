@@ -124,12 +124,17 @@ AP_MUST_CHECK enum ap_status ap_compare_steps(struct ap_comparing *comparing, st
  *  for it. */
 const struct ap_value *ap_largest_part(const struct ap_comparing *comparing);
 void ap_add_part_sentence(const struct ap_comparing *comparing, char *text, size_t bytes);
-/** compare_pairs.c: "replaced", "types", "shapes", "layout" */
+/** compare_pairs.c: "replaced", "layout"; and what ap_compare_traits adds */
 AP_MUST_CHECK enum ap_status ap_compare_pairs(struct ap_comparing *comparing, struct ap_error *reterr);
-/** The row of "types" or "shapes" that takes most, where that is much of what both sides take; NULL = none. */
+/** compare_traits.c: "types", "shapes", "layouts"; @size_key: of a row of operators, what its time is called */
+AP_MUST_CHECK enum ap_status ap_compare_traits(struct ap_comparing *comparing, const char *size_key,
+                                               struct ap_error *reterr);
+/** The row of "types", "shapes" or "layouts" that takes most, where that is much of what both sides take; NULL = none. */
 const struct ap_value *ap_largest_typed(const struct ap_comparing *comparing, const char *list);
 /** What operator works on other shapes, from where these differ on, behind the text. */
 void ap_add_shapes_sentence(const struct ap_comparing *comparing, char *text, size_t bytes);
+/** Tensors of which operator lie otherwise in memory, behind the text. */
+void ap_add_layouts_sentence(const struct ap_comparing *comparing, char *text, size_t bytes);
 /** compare_same.c: "same_work", behind ap_compare_device; and what the verdict says of it, if anything. */
 AP_MUST_CHECK enum ap_status ap_compare_same(struct ap_comparing *comparing, struct ap_error *reterr);
 void ap_add_same_sentence(const struct ap_comparing *comparing, char *text, size_t bytes);

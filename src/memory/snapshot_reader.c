@@ -224,7 +224,7 @@ static enum ap_status read_and_judge(struct ap_reading *reading, bool salvage, s
         *reterr = why;
     AP_AND_THEN(status, ap_reading_check_places(reading, reterr));
     bool no_list = !(reading->to->has & AP_SNAPSHOT_HAS_SEGMENTS);
-    bool empty = reading->to->format == AP_SNAPSHOT_SEGMENT_LIST && !reading->to->segment_count;
+    bool empty = !reading->to->segment_count && !reading->to->history_count; /* a history may end with all given back */
     if (status == AP_OK && (no_list || empty))
         ap_note_many(reading->notes, AP_COUNTER_no_segments, 1);
     reading->to->bytes_read = ap_json_offset(reading->json);

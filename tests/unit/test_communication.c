@@ -253,6 +253,22 @@ static void kernels_tell_their_size_themselves(void)
     end(&analyzed);
 }
 
+/* A run of one rank calls barriers and reductions too. Of unknown size a group is not known to be one of one. */
+static void one_rank_talks_to_nobody(void)
+{
+    struct analyzed analyzed;
+    begin(&analyzed, KERNEL("gemm", 7, 0, 100, "")
+                         KERNEL("ncclDevKernel_Generic(x)", 9, 100, 40, TOLD("allreduce", 1000, 1000, 1, "Float")));
+    ok(is_null(at(&analyzed, "communication")), "a group of one has no collective");
+    is_int(us(&analyzed, "split.window.exposed_communication_us"), 0, "nor does its time go there");
+    end(&analyzed);
+    begin(&analyzed, KERNEL("ncclDevKernel_Generic(x)", 9, 100, 40, TOLD("allreduce", 1000, 1000, 1, "Float"))
+                         KERNEL("ncclDevKernel_Generic(x)", 9, 200, 50, TOLD("allreduce", 1000, 1000, 2, "Float"))
+                             KERNEL("ncclDevKernel_Generic(x)", 9, 300, 60, ""));
+    is_int(count(&analyzed, "communication.count"), 2, "kernels of one name in other groups do");
+    end(&analyzed);
+}
+
 static void of_unknown_sizes_none_is_small_or_slow(void)
 {
     struct analyzed analyzed;
@@ -800,6 +816,7 @@ int main(void)
     collectives_of_other_sizes_tell_what_to_expect();
     transfers_are_not_called_slow();
     passes_that_are_reduced_are_counted();
+    one_rank_talks_to_nobody();
     what_a_kernel_does_not_tell_its_call_does();
     unknown_collectives_stay_unknown();
     waits_and_barriers();

@@ -494,6 +494,47 @@ static void other_shapes_are_told(void)
     }
 }
 
+/* One shape of a product; of what lies alike on a side, another. */
+static void put_layouts(struct ap_model *model, const char *dims, const char *layout)
+{
+    struct ap_value *list = put_list(model, "operators.by_shape");
+    for (int i = 0; i < 2; i++) {
+        struct ap_value *row = ap_add_object(model, list, NULL);
+        ap_add_string(model, row, "name", "aten::mm");
+        ap_add_string(model, row, "dims", i ? "[[8, 8], [8, 8]]" : dims);
+        ap_add_known_string(model, row, "layout", i || layout, i ? "contiguous, contiguous" : layout);
+        ap_add_time(model, row, "device_self_us", 12 * (i ? 1 : 3) * MS);
+    }
+    put_time(model, "operators.device_us", 60 * MS);
+}
+
+static void another_layout_is_told(void)
+{
+    static const struct {
+        const char *dims, *before, *after;
+        uint64_t told;
+    } cases[] = {
+        { "[[64, 32], [32, 16]]", "contiguous, transposed", "contiguous, contiguous", 1 },
+        { "[[64, 32], [32, 16]]", "contiguous, transposed", "contiguous, transposed", 0 },
+        { "[[64, 32], [32, 16]]", "contiguous, transposed", NULL, 0 }, /* not known, or not alike in all calls */
+        { "[[96, 32], [32, 16]]", "contiguous, transposed", "contiguous, contiguous", 0 }, /* of other shapes */
+    };
+    for (size_t i = 0; i < AP_COUNT_OF(cases); i++) {
+        struct ap_model before, after;
+        build_report(&before, 10 * MS, 5 * MS, 1);
+        build_report(&after, 10 * MS, 5 * MS, 1);
+        put_layouts(&before, "[[64, 32], [32, 16]]", cases[i].before);
+        put_layouts(&after, cases[i].dims, cases[i].after);
+        const struct ap_value *comparison = compare(&after, &before);
+        is_u64(ap_value_count(ap_value_at(comparison, "layouts")), cases[i].told, "tensors of one shape that lie otherwise");
+        is_int(sentence_has(comparison, "; tensors of aten::mm lie otherwise in memory (contiguous, contiguous now, "
+                                        "contiguous, transposed before)"),
+               cases[i].told != 0, "in the lead too");
+        ap_model_release(&before);
+        ap_model_release(&after);
+    }
+}
+
 static void shapes_are_told_from_where_they_differ(void)
 {
     struct ap_model before, after;
@@ -1320,6 +1361,7 @@ int main(void)
     fused_attention_is_paired_with_what_it_is_made_of();
     another_type_is_told();
     other_shapes_are_told();
+    another_layout_is_told();
     shapes_are_told_from_where_they_differ();
     many_small_changes_of_shape_are_one();
     the_same_work_that_takes_longer_is_the_devices();

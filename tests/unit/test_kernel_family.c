@@ -218,6 +218,20 @@ static void tensor_cores_are_told_by_name_where_they_are_of_use(void)
     ok(told_of("volta_sgemm_128x64_tn", AP_KIND_kernel) & AP_KERNEL_ELIGIBLE, "plain fp32 could have");
 }
 
+static void softmax_is_no_normalisation(void)
+{
+    static const struct {
+        const char *name, *family;
+    } cases[] = {
+        { "void (anonymous namespace)::softmax_warp_forward<float, float, float, 8, false>(float*)", "softmax" },
+        { "void at::native::cunn_SoftMaxForward<8, float>(float*)", "softmax" },
+        { "void at::native::vectorized_layer_norm_kernel<float>(int)", "normalisation" },
+    };
+    for (size_t i = 0; i < AP_COUNT_OF(cases); i++)
+        is_str(ap_kernel_family_name(ap_kernel_family_of(told_of(cases[i].name, AP_KIND_kernel) & AP_KERNEL_SUBFAMILY_MASK)),
+               cases[i].family, cases[i].name);
+}
+
 static void names_of_other_rows_are_not_looked_at(void)
 {
     is_int(told_of("ncclDevKernel_AllReduce", AP_KIND_operator), 0, "an operator with a kernel's name");
@@ -359,6 +373,7 @@ int main(void)
     vectors_are_no_work_for_tensor_cores();
     communication_is_told_by_a_list_of_names();
     tensor_cores_are_told_by_name_where_they_are_of_use();
+    softmax_is_no_normalisation();
     names_of_other_rows_are_not_looked_at();
     names_tell_work_that_leaves_zeros_out();
     families_and_subfamilies_have_names();

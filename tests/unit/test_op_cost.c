@@ -7,6 +7,7 @@
 #include "kernel_tile.h"
 #include "op_cost.h"
 #include "tap.h"
+#include "tensor_layout.h"
 
 #define CHECK(condition) ok((condition), #condition)
 
@@ -457,8 +458,31 @@ static void devices_without_a_name_are_estimated(void)
     CHECK(!find_device("NVIDIA TITAN", 3, 5, 14, 6, 32).is_found);
 }
 
+static void layouts_are_told_in_words(void)
+{
+    static const struct {
+        const char *dims, *strides, *text;
+    } cases[] = {
+        { "[[64,32],[32,16]]", "[[32,1],[1,32]]", "contiguous, transposed" },
+        { "[[8,3,16,16],[4,3,3,3],[4]]", "[[768,1,48,3],[27,1,9,3],[1]]", "channels last, channels last" },
+        { "[[8,3,16,16],[],[4,3,1,1]]", "[[768,256,16,1],[],[3,1,1,1]]", "contiguous, contiguous" },
+        { "[[2,3,4,5,6]]", "[[360,1,90,18,3]]", "channels last" },
+        { "[[64,32]]", "[[64,1]]", "strided" }, /* a slice */
+        { "[[64,32]]", "[[0,1]]", "strided" },  /* repeated */
+        { "[[4]]", "[[1]]", "" },
+        { "[[64,32]]", "[[32,1],[1]]", "" },
+        { "[[64,32]]", "", "" },
+        { "[[2147483647,2147483647,2147483647,2147483647]]", "[[1,1,1,1]]", "strided" },
+    };
+    for (size_t i = 0; i < AP_COUNT_OF(cases); i++) {
+        char text[AP_LAYOUT_TEXT_BYTES];
+        is_text(ap_layout_text(ap_text_of(cases[i].dims), ap_text_of(cases[i].strides), text), cases[i].text, cases[i].dims);
+    }
+}
+
 int main(void)
 {
+    layouts_are_told_in_words();
     products_of_unknown_libraries_are_told_by_name_and_type();
     gradients_of_images_are_read_and_written_once();
     resized_images_are_read_and_written_once();

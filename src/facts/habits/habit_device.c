@@ -114,18 +114,38 @@ static int64_t common_ns(const struct ap_stretches *time, const struct ap_gap *g
     return sum_ns;
 }
 
-static void add_idle(struct ap_habits *habits, struct ap_habit **timed, size_t count, struct ap_gap_walk walk)
+/* Cuts off what of the gap lies before the end of the first capture in it: with fewer operators in it a graph is captured
+ * sooner, but once. False = nothing is left. */
+static bool next_outside_captures(const struct ap_captures *captures, struct ap_gap *rest, struct ap_gap *ret_gap)
 {
-    size_t at[AP_HABIT_COUNT_] = { 0 };
-    struct ap_gap gap;
-    while (ap_gap_next(&walk, &gap))
-        for (size_t i = 0; i < count; i++) {
-            int64_t idle_ns = common_ns(&timed[i]->time, &gap, &at[i]);
-            timed[i]->device_ns = ap_add_sat(timed[i]->device_ns, idle_ns, &habits->overflowed);
-        }
+    const struct ap_stretch *capture = ap_capture_after(captures, rest->start_ns);
+    if (rest->start_ns >= rest->end_ns)
+        return false;
+    *ret_gap = *rest;
+    if (capture && capture->start_ns < rest->end_ns) {
+        ret_gap->end_ns = capture->start_ns > rest->start_ns ? capture->start_ns : rest->start_ns;
+        rest->start_ns = capture->end_ns;
+    } else {
+        rest->start_ns = rest->end_ns;
+    }
+    return true;
 }
 
-static void add_devices(struct ap_habits *habits, const struct launches *launches, struct ap_gap_walk walk)
+static void add_idle(struct ap_habits *habits, const struct ap_captures *captures, struct ap_habit **timed, size_t count,
+                     struct ap_gap_walk walk)
+{
+    size_t at[AP_HABIT_COUNT_] = { 0 };
+    struct ap_gap gap, part;
+    while (ap_gap_next(&walk, &gap))
+        while (next_outside_captures(captures, &gap, &part))
+            for (size_t i = 0; i < count && part.end_ns > part.start_ns; i++) {
+                int64_t idle_ns = common_ns(&timed[i]->time, &part, &at[i]);
+                timed[i]->device_ns = ap_add_sat(timed[i]->device_ns, idle_ns, &habits->overflowed);
+            }
+}
+
+static void add_devices(struct ap_habits *habits, const struct ap_captures *captures, const struct launches *launches,
+                        struct ap_gap_walk walk)
 {
     struct ap_habit *timed[AP_HABIT_COUNT_];
     size_t count = 0;
@@ -138,7 +158,7 @@ static void add_devices(struct ap_habits *habits, const struct launches *launche
         add_work(habits, habit, launches);
         habit->device_ns = ap_add_sat(habit->device_ns, habit->work_ns, &habits->overflowed);
     }
-    add_idle(habits, timed, count, walk);
+    add_idle(habits, captures, timed, count, walk);
     for (size_t i = 0; i < count; i++)
         timed[i]->device_saves_ns = ap_share_of(timed[i]->device_ns, share_that_goes(habits, timed[i]));
 }
@@ -154,7 +174,7 @@ enum ap_status ap_habits_of_devices(struct ap_habits *habits, const struct ap_fa
         status = ap_merged_work_init(&merged, facts->trace, &facts->links, habits->gate, reterr);
         if (status == AP_OK) {
             int64_t first_ns = facts->trace->events.start_ns[ap_merged_work_at(&merged, 0)->row];
-            add_devices(habits, &launches, /* up to the last work */
+            add_devices(habits, &facts->split.captures, &launches, /* up to the last work */
                         (struct ap_gap_walk){ .merged = &merged, .busy_to_ns = first_ns, .end_ns = INT64_MIN });
         }
         ap_merged_work_release(&merged);

@@ -206,8 +206,8 @@ static void credit_off_core(struct attribution *a, uint32_t row, int64_t start_n
     a->now.host_ns -= off_ns;
 }
 
-/* The host was in @row (AP_NO_ROW = nothing recorded) for a part of the gap. */
-static void credit_host(struct attribution *a, uint32_t row, int64_t start_ns, int64_t end_ns)
+/* The host was in @row (AP_NO_ROW = nothing recorded) for a part of the gap in which it captured nothing. */
+static void credit_own_work(struct attribution *a, uint32_t row, int64_t start_ns, int64_t end_ns)
 {
     enum ap_idle_cause cause = row == AP_NO_ROW ? AP_IDLE_untraced : (enum ap_idle_cause)a->states.state[row];
     if (row == AP_NO_ROW && start_ns < a->host_start_ns) {
@@ -227,6 +227,23 @@ static void credit_host(struct attribution *a, uint32_t row, int64_t start_ns, i
     if (ap_idle_is_of_host(cause))
         credit_off_core(a, row, start_ns, end_ns);
     credit(a, cause, start_ns, end_ns, row);
+}
+
+/* While a graph is captured devices wait for its end, whatever the host does. */
+static void credit_host(struct attribution *a, uint32_t row, int64_t start_ns, int64_t end_ns)
+{
+    const struct ap_captures *captures = &a->split->captures;
+    while (start_ns < end_ns) {
+        const struct ap_stretch *capture = ap_capture_after(captures, start_ns);
+        int64_t from_ns = capture && capture->start_ns < end_ns ? capture->start_ns : end_ns;
+        int64_t to_ns = capture && capture->end_ns < end_ns ? capture->end_ns : end_ns;
+        if (from_ns > start_ns)
+            credit_own_work(a, row, start_ns, from_ns);
+        else
+            from_ns = start_ns;
+        credit(a, AP_IDLE_driver_call, from_ns, to_ns, captures->row);
+        start_ns = to_ns;
+    }
 }
 
 /* From the call on. Work that does not start soon after it waits for something on the device. */
@@ -446,6 +463,7 @@ static enum ap_status attribute(struct attribution *a, struct ap_gap_walk *walk,
     const struct ap_row_order *order = a->input->order;
     AP_TRY(ap_host_states_init(&a->states, a->trace, order, a->input->tree, a->split->gate, reterr));
     AP_TRY(ap_off_core_init(&a->split->off_core, a->trace, order, a->input->tree, &a->states, a->split->gate, reterr));
+    AP_TRY(ap_captures_init(&a->split->captures, a->trace, order, a->split->gate, reterr));
     mend_launches(a);
     AP_TRY(AP_ALLOC(a->split->gate, a->threads, order->track_count, reterr));
     AP_TRY(AP_ALLOC(a->split->gate, a->cost.next, order->track_count, reterr));

@@ -41,6 +41,13 @@ static int piece_of(const struct ap_split *split, int64_t start_ns)
     return !(place > 0) ? 0 : place < WINDOW_PIECES ? (int)place : WINDOW_PIECES - 1;
 }
 
+/* Graphs are captured before they are replayed, wherever in the window that is. */
+static bool is_in_capture(const struct ap_split *split, int64_t at_ns)
+{
+    const struct ap_stretch *capture = ap_capture_after(&split->captures, at_ns);
+    return capture && capture->start_ns <= at_ns;
+}
+
 /* What begins in the second half is no start, and as much of the first half comes again. */
 static int64_t recurring_in_window_ns(const struct ap_split *split, enum ap_idle_cause cause)
 {
@@ -49,8 +56,9 @@ static int64_t recurring_in_window_ns(const struct ap_split *split, enum ap_idle
     if (calls->unknown) /* too many for a start */
         return most_ns;
     for (size_t i = 0; i < calls->count; i++)
-        half_ns[piece_of(split, calls->list[i].start_ns) >= WINDOW_PIECES / 2] +=
-            calls->list[i].end_ns - calls->list[i].start_ns;
+        if (!is_in_capture(split, calls->list[i].start_ns))
+            half_ns[piece_of(split, calls->list[i].start_ns) >= WINDOW_PIECES / 2] +=
+                calls->list[i].end_ns - calls->list[i].start_ns;
     int64_t recurring_ns = half_ns[1] + (half_ns[0] < half_ns[1] ? half_ns[0] : half_ns[1]);
     return recurring_ns < most_ns ? recurring_ns : most_ns;
 }

@@ -313,6 +313,7 @@ void ap_split_release(struct ap_split *split)
     AP_FREE(gate, split->details, split->detail_count);
     AP_FREE(gate, split->named, split->named_count);
     ap_off_core_release(&split->off_core);
+    ap_stretches_release(&split->captures.time, gate);
     for (size_t i = 0; i < AP_IDLE_CAUSE_COUNT_; i++)
         ap_stretches_release(&split->of_cause[i], gate);
     *split = (struct ap_split){ .gate = gate };

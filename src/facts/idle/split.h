@@ -5,6 +5,7 @@
 #ifndef AP_SPLIT_H
 #define AP_SPLIT_H
 
+#include "captures.h"
 #include "host_state.h"
 #include "kernel_family.h"
 #include "links.h"
@@ -73,6 +74,7 @@ struct ap_split {
     bool knows_recording;     /* the rows tell what recording costs, if it was PyTorch's profiler */
     int64_t start_ns, end_ns; /* of the window: first start to last end of GPU rows, else of all rows */
     struct ap_off_core off_core;
+    struct ap_captures captures;
     struct ap_split_part window;
     struct ap_split_part *steps; /* one for each of ap_steps */
     size_t step_count;

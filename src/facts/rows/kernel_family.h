@@ -41,12 +41,15 @@ static inline unsigned ap_kernel_subfamily_of(const struct ap_kernel_families *f
 }
 
 /** Does this kernel move data between devices? By its name, or because it says so: then other kernels of the name may not.
- */
+ *  In a group of one nobody is there to talk to. */
 static inline bool ap_kernel_is_communication(const struct ap_kernel_families *families, const struct ap_trace *trace,
                                               uint32_t row)
 {
     unsigned told = families->of_name[trace->events.name[row]];
-    return (told & AP_KERNEL_COMMUNICATION) || ((told & AP_KERNEL_COLLECTIVE) && ap_row_collective(trace, row));
+    if (!(told & (AP_KERNEL_COMMUNICATION | AP_KERNEL_COLLECTIVE)))
+        return false;
+    const struct ap_collective *collective = ap_row_collective(trace, row);
+    return collective ? collective->group_size != 1 : (told & AP_KERNEL_COMMUNICATION) != 0;
 }
 
 /** Subfamilies are 1 .. count; the last one is "other", for names that no row of the table knows. */

@@ -161,6 +161,23 @@ static enum ap_status add_slot(struct sweep *sweep, const struct ap_nest_row *cl
     return AP_OK;
 }
 
+static struct ap_text strides_of(const struct ap_trace *trace, struct ap_str arguments)
+{
+    struct ap_text strides, concrete;
+    ap_trace_signature(trace, arguments, &strides, &concrete);
+    return strides;
+}
+
+/* Where tensors of equal shapes lie now in one way, now in another, none of both tells of all calls. */
+static void note_strides(const struct ap_trace *trace, struct ap_shape_cost *shape, struct ap_str arguments)
+{
+    if (!shape->arguments)
+        shape->arguments = arguments.id;
+    if (arguments.id && !shape->lies_differently && arguments.id != shape->arguments)
+        shape->lies_differently =
+            !ap_text_equal(strides_of(trace, arguments), strides_of(trace, (struct ap_str){ shape->arguments }));
+}
+
 static enum ap_status add_shape(struct sweep *sweep, const struct ap_nest_row *closed, struct ap_error *reterr)
 {
     struct ap_host_work *work = sweep->work;
@@ -172,6 +189,7 @@ static enum ap_status add_shape(struct sweep *sweep, const struct ap_nest_row *c
     AP_TRY(NUMBER_OF(work, shape, name, signature, &number, &is_new, reterr));
     work->shapes[number].cost.name = name;
     work->shapes[number].signature = signature;
+    note_strides(sweep->trace, &work->shapes[number], op->arguments);
     add_cost(sweep, &work->shapes[number].cost, closed);
     return AP_OK;
 }

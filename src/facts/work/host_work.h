@@ -32,6 +32,8 @@ struct ap_op_cost {
 struct ap_shape_cost {
     struct ap_work_cost cost;
     uint32_t signature;
+    uint32_t arguments;    /* of its first call that has some, whose strides all others share; 0 = none */
+    bool lies_differently; /* they do not */
 };
 
 /* A path of nn.Modules by class: the many equal layers of a model are one path. Paths come before those below them. Totals

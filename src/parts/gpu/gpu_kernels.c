@@ -258,7 +258,8 @@ static int64_t chain_add(struct ap_gpu_work *work, struct chain *chain, const st
     const struct ap_trace *trace = work->context->trace;
     unsigned subfamily = ap_kernel_subfamily_of(&work->context->facts->families, trace->events.name[link->row]);
     enum ap_kernel_family family = ap_kernel_family_of(subfamily);
-    bool other = family == AP_KERNEL_FAMILY_reduction || family == AP_KERNEL_FAMILY_normalisation;
+    bool other = family == AP_KERNEL_FAMILY_reduction || family == AP_KERNEL_FAMILY_normalisation ||
+                 family == AP_KERNEL_FAMILY_softmax;
     bool pointwise = family == AP_KERNEL_FAMILY_elementwise && strcmp(ap_kernel_subfamily_name(subfamily), "optimizer") != 0;
     int64_t dur_ns = pointwise ? trace->events.dur_ns[link->row] : 0;
     uint32_t op = operator_of(work, link);
@@ -374,7 +375,6 @@ static void add_family_shares(struct ap_gpu_work *work, const struct family_sums
               ap_gpu_add_ns(work, subfamily_ns(sums, "convolution layout"), layout_copies_ns(work)), model, shares);
     add_share(work, SHARE_KEYS("naive_convolution"), subfamily_ns(sums, "naive convolution"), model, shares);
     add_share(work, SHARE_KEYS("gemm_in_convolution"), gemm_in_convolution_ns, model, shares);
-    add_share(work, SHARE_KEYS("softmax"), subfamily_ns(sums, "softmax"), model, shares);
     add_share(work, SHARE_KEYS("index_backward"), subfamily_ns(sums, "index backward"), model, shares);
     add_share(work, SHARE_KEYS("copy_kernel"), subfamily_ns(sums, "copy and fill"), model, shares);
 }

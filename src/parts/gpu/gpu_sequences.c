@@ -55,6 +55,7 @@ static bool is_fusable(const struct ap_gpu_work *work, uint32_t row)
     case AP_KERNEL_FAMILY_elementwise:
     case AP_KERNEL_FAMILY_reduction:
     case AP_KERNEL_FAMILY_normalisation:
+    case AP_KERNEL_FAMILY_softmax:
     case AP_KERNEL_FAMILY_copy: return !ap_kernel_is_communication(&work->context->facts->families, trace, row);
     default: return false;
     }

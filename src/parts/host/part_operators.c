@@ -3,6 +3,7 @@
 #include "host_part.h"
 #include "shape_text.h"
 #include "sort.h"
+#include "tensor_layout.h"
 
 #include "poison.h"
 
@@ -105,6 +106,18 @@ static bool shape_before(const void *data, uint32_t a, uint32_t b)
     return is_equal ? a < b : before;
 }
 
+static void add_layout(const struct ap_trace *trace, const struct ap_shape_cost *shape, struct ap_text dims,
+                       struct ap_model *model, struct ap_value *row)
+{
+    char text[AP_LAYOUT_TEXT_BYTES];
+    struct ap_text strides = AP_TEXT(""), concrete, layout = AP_TEXT("");
+    if (shape->arguments && !shape->lies_differently)
+        ap_trace_signature(trace, (struct ap_str){ shape->arguments }, &strides, &concrete);
+    if (strides.bytes)
+        layout = ap_layout_text(dims, strides, text);
+    ap_add_known_text(model, row, "layout", layout.bytes, layout);
+}
+
 static enum ap_status add_by_shape(struct ap_part_context *context, const struct ap_host_work *work, struct ap_model *model,
                                    struct ap_value *operators, struct ap_error *reterr)
 {
@@ -128,6 +141,7 @@ static enum ap_status add_by_shape(struct ap_part_context *context, const struct
         ap_add_text(model, row, "name", ap_trace_text(context->trace, shape->cost.name));
         ap_add_shape_text(model, row, "dims", dims);
         ap_add_shape_text(model, row, "types", types);
+        add_layout(context->trace, shape, dims, model, row);
         add_times(context, &shape->cost, model, row);
         ap_add_slowest(context, &shape->cost, model, row);
         listed_ns = ap_add_sat(listed_ns, shape->cost.device_self_ns, &context->overflowed);

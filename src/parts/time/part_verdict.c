@@ -127,11 +127,11 @@ static double memory_bound_ratio(const struct ap_part_context *context)
         double dur_ns = (double)context->trace->events.dur_ns[row];
         enum ap_kernel_family family =
             ap_kernel_family_of(ap_kernel_subfamily_of(&context->facts->families, context->trace->events.name[row]));
-        if (family == AP_KERNEL_FAMILY_communication)
-            continue;
-        all_ns += dur_ns;
+        if (family != AP_KERNEL_FAMILY_communication)
+            all_ns += dur_ns;
         if (family == AP_KERNEL_FAMILY_elementwise || family == AP_KERNEL_FAMILY_reduction ||
-            family == AP_KERNEL_FAMILY_normalisation || family == AP_KERNEL_FAMILY_copy)
+            family == AP_KERNEL_FAMILY_normalisation || family == AP_KERNEL_FAMILY_softmax ||
+            family == AP_KERNEL_FAMILY_copy)
             memory_ns += dur_ns;
     }
     return all_ns > 0 ? memory_ns / all_ns : -1;

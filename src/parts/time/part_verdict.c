@@ -335,9 +335,8 @@ static const char *why_unknown(const struct ap_part_context *context, const stru
     if (is_capture(root))
         return "graphs are captured here, and what is captured does not run: record their replay";
     bool clocks_differ = ap_links_clocks_differ(&context->facts->links);
-    if (known_ns(judged) < ap_share_of(judged->dur_ns, clocks_differ ? GPU_BOUND_RATIO : KNOWN_RATIO))
-        return clocks_differ ? "GPU work starts before its launch, so the clocks of host and device differ: record again"
-                             : "for nearly all of the time work from before the recording hides it";
+    if (clocks_differ && known_ns(judged) < ap_share_of(judged->dur_ns, GPU_BOUND_RATIO))
+        return "GPU work starts before its launch, so the clocks of host and device differ: record again";
     if (context->facts->split.has_gpu)
         return NULL;
     bool unused = is_true(root, "trace.gpu_unused");
@@ -446,17 +445,21 @@ static void move_part(int64_t *part_ns, enum bound from, enum bound to)
     part_ns[from] = 0;
 }
 
-/* Idle time before work of which no row tells what launched it is neither the host's nor that of a queue. What devices are
- * seen to do stays. */
-static const char *choose_untold(struct reading *is)
+/* Why the bound cannot be told after all; NULL = it can. Where no row tells what launched work, time in a queue is no cause.
+ * Work from before the recording hides more work rather than waits, so that a device computes may be told of little. */
+static const char *choose(struct reading *is)
 {
-    is->bound = bound_of(is);
-    move_part(is->part_ns, BOUND_queue, BOUND_unknown);
-    if (is->bound != BOUND_queue)
-        return NULL;
-    is->bound = BOUND_unknown;
-    return "devices are idle, and no row tells which call or operator launched their work: they may wait for the host, or "
-           "for what stands before in a queue";
+    enum bound bound = bound_of(is);
+    if (is->untold)
+        move_part(is->part_ns, BOUND_queue, BOUND_unknown);
+    if (is->untold && bound == BOUND_queue)
+        return "devices are idle, and no row tells which call or operator launched their work: they may wait for the host, "
+               "or "
+               "for what stands before in a queue";
+    if (bound != BOUND_gpu && known_ns(is->judged) < ap_share_of(is->judged->dur_ns, KNOWN_RATIO))
+        return "for nearly all of the time work from before the recording hides it";
+    is->bound = bound;
+    return NULL;
 }
 
 /* Where time goes, and how much of what is the host's is not its own. */
@@ -483,13 +486,11 @@ static void read_parts(struct ap_part_context *context, const struct ap_value *r
 static void add_verdict(struct ap_part_context *context, struct ap_model *model, struct ap_value *root)
 {
     const struct ap_split_part *judged = ap_split_judged(&context->facts->split);
-    struct reading is = { .judged = judged };
+    struct reading is = { .judged = judged, .bound = BOUND_unknown };
     read_parts(context, root, &is);
     const char *why = why_unknown(context, judged, root);
-    if (!why && is.untold)
-        why = choose_untold(&is);
-    else
-        is.bound = why ? BOUND_unknown : bound_of(&is);
+    if (!why)
+        why = choose(&is);
     double memory_ratio = memory_bound_ratio(context);
     is.memory_bound = is.bound == BOUND_gpu && memory_ratio > MEMORY_BOUND_RATIO;
     int64_t bound_ns = wait_ns(is.part_ns, is.bound);

@@ -32,7 +32,7 @@ KNOWN = {
     "equal_kernels": 131,
     "launches": 136,
     "a_name_per_event": 164,
-    "a_kernel_name_per_event": 128,
+    "a_kernel_name_per_event": 137,
     "a_thread_per_event": 112,
     "a_stream_per_event": 135,
     "a_device_per_event": 135,

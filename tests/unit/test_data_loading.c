@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * test_data_loading.c - what it takes to start DataLoaders, by the frames and the first wait behind each. */
+ * test_data_loading.c - what it takes to start DataLoaders, by the frames and the first wait behind each; and what workers
+ * would spare. */
 #include "typed_trace.h"
 
 #define LOADER "torch/utils/data/dataloader.py"
@@ -46,9 +47,36 @@ static void one_that_goes_on_takes_nothing(void)
     end(&run);
 }
 
+/* Ten batches that the loop makes itself, of which the last one takes longer. */
+static int64_t spared_us(int64_t made, int64_t last, bool on_gpu)
+{
+    struct run run;
+    begin(&run);
+    for (int i = 0; i < 10; i++) {
+        int64_t start = i * 10000, dur = i == 9 ? last : made;
+        (void)row(&run, "1", "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", OPERATOR, start, dur);
+        (void)row(&run, "1", "aten::mm", OPERATOR, start + dur, 100);
+        if (on_gpu)
+            (void)row(&run, "gpu", "gemm", KERNEL, start + dur, 100);
+    }
+    analyze(&run);
+    int64_t spared = us(&run, "data_loading.spared_us");
+    end(&run);
+    return spared;
+}
+
+static void batches_that_are_made_at_once_spare_nothing(void)
+{
+    is_int(spared_us(400, 400, false), 0, "taking it from a worker takes as long");
+    is_int(spared_us(400, 9000, false), 0, "a thread that lost its core");
+    is_int(spared_us(2000, 4000, false), 10 * (2000 - 500) + 2000, "beyond taking it");
+    is_int(spared_us(400, 400, true), 10 * (400 - 150), "a thread unpacks it");
+}
+
 int main(void)
 {
     starts_take_their_first_wait_and_their_end_too();
     one_that_goes_on_takes_nothing();
+    batches_that_are_made_at_once_spare_nothing();
     return done();
 }

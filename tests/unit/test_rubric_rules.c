@@ -225,6 +225,7 @@ static void a_loader_in_the_process_comes_before_the_convolutions(void)
         { "cpu.signals.dataloader.total_dur_us", 415.8e6 },
         { "cpu.signals.dataloader_single.window_share_ratio", 0.396 },
         { "cpu.signals.dataloader_single.total_dur_us", 415.8e6 },
+        { "data_loading.spared_us", 412e6 },
         { "cpu.signals.graph_launch.count", 0 },
         { "steps.count", 6 },
     };

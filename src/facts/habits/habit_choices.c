@@ -12,6 +12,7 @@
 #define MOST_OF_ONE_HOT 64         /* operators that make the rows of one product */
 #define MOST_TO_MADE 16            /* times as long as making the rows: the product of them */
 #define MOST_TURNS 4               /* casts and views from the ones to the product with scores */
+#define OVERLAP_ITEMS 8            /* operators behind the sum of a product with ones */
 #define PICK_KEEPS 0.25            /* to gather the scores, and to put their gradients back into zeros */
 #define LOOKS_EACH 4               /* operators that are looked at before draws, for each operator of the thread */
 
@@ -137,6 +138,17 @@ static bool makes_ones(const struct ap_habit_rows *rows, size_t at, size_t *ret_
     return *ret_first < at;
 }
 
+/* Two more sums behind: how much scores and ones overlap is compared with both of them, as dice losses do. Nothing is
+ * picked. */
+static bool is_overlap(const struct ap_habit_rows *rows, size_t sum)
+{
+    static const char *const sums[] = { "aten::sum" };
+    int others = 0;
+    for (size_t next = sum + 1; next <= sum + OVERLAP_ITEMS && ap_habit_is_of_step(rows, sum, next); next++)
+        others += is_named(rows, next, sums, 1);
+    return others >= 2;
+}
+
 /* (scores * one_hot).sum(): scores and ones are multiplied as they are, and then summed up. What one_hot makes is found by
  * its sizes where these are known. */
 static enum ap_status look_at_ones(struct ap_habit_rows *rows, size_t at, struct ap_error *reterr)
@@ -151,7 +163,7 @@ static enum ap_status look_at_ones(struct ap_habit_rows *rows, size_t at, struct
         next++;
     if (!ap_habit_is_of_step(rows, at, next) || !is_named(rows, next, multiplies, 1) ||
         !ap_habit_is_of_step(rows, at, next + 1) || !is_named(rows, next + 1, sums, 1) ||
-        (first == at && ap_habit_read_tensors(rows, next, &list)))
+        (first == at && ap_habit_read_tensors(rows, next, &list)) || is_overlap(rows, next + 1))
         return AP_OK;
     return ap_habit_add_stretch(rows, AP_HABIT_one_hot_product, first, next + 1, PICK_KEEPS, reterr);
 }

@@ -155,8 +155,8 @@ static void a_matrix_is_no_batch(void)
     end(&run);
 }
 
-/* An image is resized, a layer sees it, and @then works on what the layer made; a head follows. */
-static void resized(struct run *run, const char *image, const char *then, const char *sizes)
+/* An image is resized, a layer sees it, and @then works on what the layer made; @last follows. */
+static void resized_before(struct run *run, const char *image, const char *then, const char *sizes, const char *last)
 {
     begin(run);
     op_with(run, "aten::upsample_bilinear2d", 0, 100, 0, image, TWO);
@@ -164,10 +164,15 @@ static void resized(struct run *run, const char *image, const char *then, const 
     op_with(run, "aten::conv2d", 150, 800, 10, "[[8,3,192,192],[16,3,3,3]]", TWO);
     op_with(run, "aten::relu", 950, 40, 11, "[[8,16,96,96]]", TWO);
     op_with(run, then, 990, 10, 12, sizes, TWO);
-    op_with(run, "aten::linear", 1000, 20, 13, "[[8,16],[10,16]]", TWO);
+    op_with(run, last, 1000, 20, 13, "[[8,16],[10,16]]", TWO);
     node(run, 1100, 200, 12);
     node(run, 1300, 600, 10);
     analyze(run);
+}
+
+static void resized(struct run *run, const char *image, const char *then, const char *sizes)
+{
+    resized_before(run, image, then, sizes, "aten::linear"); /* a head */
 }
 
 static void images_that_are_enlarged_are_told(void)
@@ -187,6 +192,9 @@ static void images_that_are_enlarged_are_told(void)
     end(&run);
     resized(&run, small, "aten::upsample_bilinear2d", pooled);
     is_int(habit(&run, "enlarged_image", "count"), 0, "a picture is made: the size is that of the result");
+    end(&run);
+    resized_before(&run, small, "aten::mean", pooled, "aten::mul");
+    is_int(habit(&run, "enlarged_image", "count"), 0, "a loss is the mean over the places of a map");
     end(&run);
     resized(&run, "[[8,3,160,160],[],[],[],[]]", "aten::mean", pooled);
     is_int(habit(&run, "enlarged_image", "count"), 0, "about the same size");

@@ -34,12 +34,17 @@ static void lists_that_grow_are_told_by_their_time(void)
 }
 
 /* Keys are put behind a queue, of which as many are @cut off in front. */
+static void queue_behind(struct run *run, int64_t at, const char *sizes, const char *cut)
+{
+    op_with(run, "aten::cat", at, 110, 0, sizes, "[\"TensorList\",\"Scalar\"]");
+    op_with(run, "aten::slice", at + 120, 5, 0, cut, floats);
+    analyze(run);
+}
+
 static void queue(struct run *run, const char *sizes, const char *cut)
 {
     begin(run);
-    op_with(run, "aten::cat", 0, 110, 0, sizes, "[\"TensorList\",\"Scalar\"]");
-    op_with(run, "aten::slice", 120, 5, 0, cut, floats);
-    analyze(run);
+    queue_behind(run, 0, sizes, cut);
 }
 
 static void queues_that_are_moved_on_are_told(void)
@@ -53,6 +58,11 @@ static void queues_that_are_moved_on_are_told(void)
     end(&run);
     queue(&run, "[[[4096, 64], [256, 64]], []]", "[[4096, 64], [], [], [], []]");
     is_int(habit(&run, "growing_cat", "count"), 0, "another tensor is cut");
+    end(&run);
+    begin(&run);
+    op_with(&run, "aten::mul", 0, 50, 0, "[[4096, 64], []]", floats);
+    queue_behind(&run, 100, "[[[4096, 64], [256, 64]], []]", "[[4352, 64], [], [], [], []]");
+    is_int(habit(&run, "growing_cat", "count"), 0, "what was just computed is shifted by a few positions");
     end(&run);
 }
 
@@ -220,8 +230,9 @@ static void sparse_matrices_made_dense_are_told(void)
     }
 }
 
-/* A step with @on_gradient behind the backward pass, and with operators behind the step of the optimizer. */
-static void step_with(struct run *run, const char *on_gradient, const char *on_weight, const char *second)
+/* A step with @on_gradient behind the backward pass, and with operators behind the step of the optimizer, which have nodes
+ * from @of_weight on. */
+static void step_of(struct run *run, const char *on_gradient, const char *on_weight, const char *second, uint32_t of_weight)
 {
     begin(run);
     op(run, "aten::linear", 0, 10, 50);
@@ -232,10 +243,15 @@ static void step_with(struct run *run, const char *on_gradient, const char *on_w
     op_with(run, "aten::mean", 460, 100, 0, "[[512],[]]", floats);
     row(run, "1", "Optimizer.step#SGD.step", ANNOTATION, 700, 20);
     op_with(run, "aten::add_", 705, 5, 0, "[[64, 96],[64, 96]]", floats);
-    op_with(run, on_weight, 800, 40, 0, "[[64, 96],[]]", floats);
-    op_with(run, second, 850, 60, 0, "[[64, 96],[64, 96]]", floats);
-    op_with(run, "aten::linear", 1000, 10, 51, "[[8, 96],[64, 96]]", floats);
+    op_with(run, on_weight, 800, 40, of_weight, "[[64, 96],[]]", floats);
+    op_with(run, second, 850, 60, of_weight ? of_weight + 1 : 0, "[[64, 96],[64, 96]]", floats);
+    op_with(run, "aten::linear", 1000, 10, 60, "[[8, 96],[64, 96]]", floats);
     analyze(run);
+}
+
+static void step_with(struct run *run, const char *on_gradient, const char *on_weight, const char *second)
+{
+    step_of(run, on_gradient, on_weight, second, 0);
 }
 
 static void work_around_the_optimizer_is_told(void)
@@ -246,6 +262,9 @@ static void work_around_the_optimizer_is_told(void)
     is_int(habit(&run, "gradient_work", "total_us"), 150, "with what Python takes between, not what is made of others");
     is_int(habit(&run, "weight_work", "count"), 2, "an average written out");
     is_int(habit(&run, "weight_work", "saves_us"), 82, "one pass stays");
+    end(&run);
+    step_of(&run, "aten::abs", "aten::mul", "aten::add", 51);
+    is_int(habit(&run, "weight_work", "count"), 0, "with nodes: the weight of the next pass is made");
     end(&run);
     step_with(&run, "aten::mul_", "aten::detach", "aten::lerp_");
     is_int(habit(&run, "gradient_work", "total_us"), 110, "scaling is of clipping");

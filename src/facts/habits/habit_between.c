@@ -63,6 +63,13 @@ static void add_gradients(struct ap_habit_rows *rows, size_t from, size_t to)
             add_item(rows, AP_HABIT_gradient_work, from, at, 0);
 }
 
+/* Makes no node, where nodes are counted. */
+static bool is_without_node(const struct ap_habit_rows *rows, size_t at)
+{
+    ap_link_key own = ap_item_sequence(rows, &rows->items[at]);
+    return !own || ap_habit_sequence_after(rows, at) == own;
+}
+
 /* Operators on weights, over those of the name that comes most often. */
 static double passes(const struct ap_habit_rows *rows, size_t from, size_t to)
 {
@@ -74,7 +81,7 @@ static double passes(const struct ap_habit_rows *rows, size_t from, size_t to)
     uint64_t all = 0, most = 1;
     double elements = 0;
     for (size_t at = from; at < to; at++) {
-        if (!is_on_tensor(rows, at, &elements))
+        if (!is_on_tensor(rows, at, &elements) || !is_without_node(rows, at))
             continue;
         for (i = 0; i < name_count && names[i].name != rows->items[at].name;)
             i++;
@@ -89,14 +96,14 @@ static double passes(const struct ap_habit_rows *rows, size_t from, size_t to)
     return (double)all / (double)most;
 }
 
-/* Copies alone, or an average by one operator, have no shorter form. */
+/* Copies alone, or an average by one operator, have no shorter form. What makes nodes makes the weight of the next pass. */
 static void add_weights(struct ap_habit_rows *rows, size_t from, size_t to)
 {
     double elements = 0;
     if (passes(rows, from, to) < LEAST_PASSES)
         return;
     for (size_t at = from; at < to; at++)
-        if (is_on_tensor(rows, at, &elements))
+        if (is_on_tensor(rows, at, &elements) && is_without_node(rows, at))
             add_item(rows, AP_HABIT_weight_work, from, at, AVERAGE_KEEPS);
 }
 
@@ -115,13 +122,6 @@ void ap_habit_find_work_between(struct ap_habit_rows *rows)
     }
     if (step != SIZE_MAX)
         add_weights(rows, step, rows->item_count);
-}
-
-/* Makes no node, where nodes are counted. */
-static bool is_without_node(const struct ap_habit_rows *rows, size_t at)
-{
-    ap_link_key own = ap_item_sequence(rows, &rows->items[at]);
-    return !own || ap_habit_sequence_after(rows, at) == own;
 }
 
 /* Behind a layer, from @first on: the last operator that reads a value of what is computed of its result and needs no

@@ -22,6 +22,7 @@
 #define MOST_MOVED 0.1          /* of them, in one call */
 #define CUT_WITHIN 4            /* items before the concatenation, with what brings the little into its form */
 #define WRITTEN_WITHIN 4        /* items behind the shift */
+#define MADE_WITHIN 16          /* items before the concatenation */
 
 /* How long the same call takes, from the first to the last one: the second quickest of each block. */
 struct watch {
@@ -207,7 +208,7 @@ static bool has_name(const struct ap_habit_rows *rows, size_t at, const char *na
 
 /* What is moved on, with the little that is put to it. */
 struct queue {
-    struct ap_tensor_dims whole; /* with the little */
+    struct ap_tensor_dims whole, large; /* with the little, and without */
     double of_large, of_small;
 };
 
@@ -227,6 +228,7 @@ static bool read_joined(const struct ap_habit_rows *rows, size_t at, struct queu
             differ++;
         }
     *ret_queue = (struct queue){ .whole = *one,
+                                 .large = of_one > of_other ? *one : *other,
                                  .of_large = of_one > of_other ? of_one : of_other,
                                  .of_small = of_one > of_other ? of_other : of_one };
     if (differ != 1)
@@ -285,10 +287,19 @@ static bool is_cut_before(struct ap_habit_rows *rows, size_t at, const struct qu
     return false;
 }
 
+/* What has just been computed is no queue: a layer shifts its input by a position. */
+static bool is_made_here(const struct ap_habit_rows *rows, size_t at, const struct queue *queue)
+{
+    for (size_t back = at; back-- > 0 && at - back <= MADE_WITHIN && ap_habit_is_of_step(rows, at, back);)
+        if (AP_HAS(ap_item_words(rows, &rows->items[back]), BY_ELEMENT) && begins_with(rows, back, &queue->large))
+            return true;
+    return false;
+}
+
 static bool is_cut_behind(const struct ap_habit_rows *rows, size_t at, const struct queue *queue)
 {
     return ap_habit_is_of_step(rows, at, at + 1) && AP_HAS(ap_item_words(rows, &rows->items[at + 1]), PIECE) &&
-           begins_with(rows, at + 1, &queue->whole);
+           begins_with(rows, at + 1, &queue->whole) && !is_made_here(rows, at, queue);
 }
 
 /* All is shifted by roll, and right behind it a little of what that made is written. */

@@ -154,6 +154,30 @@ static void weights_that_are_packed_for_each_call_are_told(void)
     end(&run);
 }
 
+/* @first, and then a weight is made and used, three times. */
+static int64_t weights_behind(const char *first)
+{
+    static const char sizes[] = "[[256,256],[256,256]]";
+    struct run run;
+    begin(&run);
+    for (int i = 0; i < 3; i++) {
+        op_with(&run, first, i * 1000, 50, 0, sizes, two);
+        op_with(&run, "aten::mul", i * 1000 + 60, 50, 0, sizes, two);
+        op_with(&run, "aten::add", i * 1000 + 120, 50, 0, sizes, two);
+        op_with(&run, "aten::linear", i * 1000 + 180, 50, 0, "[[4,256],[256,256]]", two);
+    }
+    analyze(&run);
+    int64_t count = habit(&run, "weight_made", "count");
+    end(&run);
+    return count;
+}
+
+static void weights_that_are_drawn_for_each_call_are_not_told(void)
+{
+    is_int(weights_behind("aten::clone"), 2, "the same each time");
+    is_int(weights_behind("aten::normal_"), 0, "other noise each time");
+}
+
 enum crop { CROPS, READS_THE_REST, CUTS_ONE_SIDE, IN_PLACE, CUTS_AGAIN, TILES };
 
 /* Maps of @channels are scaled and cropped; what is left goes into a batch. */
@@ -247,15 +271,36 @@ static void passes_with_noise(struct run *run, const char *joins, const char *be
     for (int i = 0; i < 4; i++) {
         op(run, "aten::linear", i * 100, 50, 0);
         op(run, "aten::dropout", i * 100 + 60, 30, 0);
+        op(run, "aten::bernoulli_", i * 100 + 65, 20, 0);
     }
     op(run, joins, 400, 10, 0);
     op_with(run, behind, 420, 10, 0, dims, floats);
     analyze(run);
 }
 
+/* One pass with dropout, of a batch that @makes made. */
+static int64_t noise_of_batch(const char *makes)
+{
+    struct run run;
+    begin(&run);
+    op(&run, makes, 0, 10, 0);
+    op(&run, "aten::linear", 10, 50, 0);
+    op(&run, "aten::dropout", 60, 30, 0);
+    op(&run, "aten::bernoulli_", 65, 20, 0);
+    op(&run, "aten::linear", 100, 50, 0);
+    op(&run, "aten::view", 150, 5, 0);
+    op(&run, "aten::std", 160, 10, 0);
+    analyze(&run);
+    int64_t count = habit(&run, "inference_dropout", "count");
+    end(&run);
+    return count;
+}
+
 static void noise_that_is_wanted_is_not_told(void)
 {
     struct run run;
+    is_int(noise_of_batch("aten::repeat"), 0, "each input several times, and how far the answers differ");
+    is_int(noise_of_batch("aten::randn"), 1, "a batch of single inputs");
     passes_with_noise(&run, "aten::stack", "aten::var", "[[4,64,10]]");
     is_int(habit(&run, "inference_dropout", "count"), 0, "how far the answers differ is asked");
     end(&run);
@@ -364,18 +409,24 @@ static void requests_that_wait_in_a_list_are_told(void)
     end(&run);
 }
 
-/* Weights are drawn and copied over, and a layer of @weight answers. */
-static void built(struct run *run, int times, const char *weight)
+/* Weights are drawn, @then works on them, and a layer of @weight answers. */
+static void built_by(struct run *run, int times, const char *then, const char *weight)
 {
     begin(run);
     for (int i = 0; i < times; i++) {
         op_with(run, "aten::uniform_", i * 1000, 100, 0, "[[16,8],[],[],[]]", floats);
         op_with(run, "aten::uniform_", i * 1000 + 110, 5, 0, "[[16],[],[],[]]", floats);
-        op_with(run, "aten::copy_", i * 1000 + 700, 10, 0, "[[16,8],[16,8],[]]", two);
+        op_with(run, then, i * 1000 + 700, 10, 0, "[[16,8],[16,8],[]]", two);
         op_with(run, "aten::linear", i * 1000 + 800, 20, 0, weight, two);
         op_with(run, "aten::linear", i * 1000 + 900, 20, 0, weight, two);
     }
     analyze(run);
+}
+
+/* Likewise, where they are copied over. */
+static void built(struct run *run, int times, const char *weight)
+{
+    built_by(run, times, "aten::copy_", weight);
 }
 
 static void models_that_are_built_for_each_request_are_told(void)
@@ -390,6 +441,9 @@ static void models_that_are_built_for_each_request_are_told(void)
     end(&run);
     built(&run, 3, "[[16,8],[8,8]]");
     is_int(habit(&run, "model_built", "count"), 0, "noise that a model begins with");
+    end(&run);
+    built_by(&run, 3, "aten::mul", "[[1,8],[16,8]]");
+    is_int(habit(&run, "model_built", "count"), 0, "noise of the weights of a Bayesian layer");
     end(&run);
 }
 
@@ -443,6 +497,7 @@ int main(void)
     two_loaders_are_no_epochs();
     a_series_that_is_read_again_is_told();
     weights_that_are_packed_for_each_call_are_told();
+    weights_that_are_drawn_for_each_call_are_not_told();
     work_that_a_crop_throws_away_is_told();
     texts_that_are_read_off_one_by_one_are_told();
     noise_that_is_wanted_is_not_told();

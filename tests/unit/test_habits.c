@@ -526,6 +526,7 @@ static void inference_that_makes_nodes_is_told(void)
     begin(&run);
     op(&run, "aten::linear", 0, 50, 1);
     op(&run, "aten::dropout", 50, 30, 3);
+    op(&run, "aten::bernoulli_", 55, 20, 0);
     op(&run, "aten::linear", 80, 50, 4);
     op(&run, "aten::scaled_dot_product_attention", 130, 40, 6);
     op(&run, "aten::dropout", 140, 10, 6);
@@ -534,6 +535,13 @@ static void inference_that_makes_nodes_is_told(void)
     is_int(habit(&run, "inference_graph", "count"), 4, "those with a later number behind them");
     is_int(habit(&run, "inference_graph", "saves_us"), 74, "2 us a node, dropout as a whole, and what calls it");
     is_int(habit(&run, "inference_dropout", "total_us"), 30, "dropout");
+    end(&run);
+    begin(&run);
+    op(&run, "aten::linear", 0, 50, 1);
+    op(&run, "aten::dropout", 50, 30, 3);
+    op(&run, "aten::linear", 80, 50, 3);
+    analyze(&run);
+    is_int(habit(&run, "inference_dropout", "count"), 0, "one that draws nothing is switched off");
     end(&run);
 }
 
@@ -971,6 +979,15 @@ static void positions_that_nobody_uses_are_told(void)
     analyze(&run);
     is_int(habit(&run, "unused_rows", "count"), 1, "a result of which one position is chosen, and no other use");
     is_int(habit(&run, "unused_rows", "saves_us"), 90, "nine of ten positions");
+    end(&run);
+    begin(&run);
+    op_with(&run, "aten::linear", 0, 100, 0, "[[2,10,8],[50,8],[50]]", types);
+    for (int i = 1; i <= 10; i++) {
+        op_with(&run, "aten::select", 100 * i, 1, 0, "[[2,10,50],[],[]]", "[\"float\",\"Scalar\",\"Scalar\"]");
+        op_with(&run, "aten::tanh", 100 * i + 10, 5, 0, "[[2,50],[],[]]", "[\"float\",\"Scalar\",\"Scalar\"]");
+    }
+    analyze(&run);
+    is_int(habit(&run, "unused_rows", "count"), 0, "a loop takes position after position");
     end(&run);
 }
 

@@ -136,6 +136,18 @@ static void note_drawn(struct drawn *drawn, size_t at, const struct ap_tensor_di
         drawn->weights[drawn->count++] = *weight;
 }
 
+/* Another tensor of its sizes is made with it: noise that a weight is drawn around, as Bayesian layers do. A weight is drawn,
+ * scaled and loaded over where it lies. */
+static void leave_out_noise(const struct ap_habit_rows *rows, size_t at, struct drawn *drawn)
+{
+    struct ap_text name = ap_row_name(rows->trace, rows->items[at].row);
+    if (!ap_text_is(name, "aten::mul") && !ap_text_is(name, "aten::add") && !ap_text_is(name, "aten::addcmul"))
+        return;
+    for (size_t i = drawn->count; i-- > 0;)
+        if (ap_habit_has_tensor(rows, at, &drawn->weights[i]))
+            drawn->weights[i] = drawn->weights[--drawn->count];
+}
+
 /* The layer's weight is one of those: noise that a model begins with is none. */
 static bool uses_drawn(const struct ap_habit_rows *rows, size_t at, const struct drawn *drawn)
 {
@@ -158,6 +170,7 @@ static uint64_t count_built(struct ap_habit_rows *rows, bool adds)
     for (size_t at = 0; at < rows->item_count; at++) {
         if (draws_weight(rows, at, &list))
             note_drawn(&drawn, at, &list.tensors[0]);
+        leave_out_noise(rows, at, &drawn);
         if (!drawn.count || !AP_HAS(ap_item_words(rows, &rows->items[at]), HEAVY))
             continue;
         if (uses_drawn(rows, at, &drawn)) {

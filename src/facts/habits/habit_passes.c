@@ -208,16 +208,24 @@ static bool is_mean_of_answers(const struct ap_habit_rows *rows, size_t at)
            ap_habit_read_tensors(rows, at, &list) && list.tensors[0].count >= 3;
 }
 
-/* Answers of several passes are put together, and their spread or their mean is asked: Monte Carlo dropout, which has to be
- * on. */
+/* The batch holds each input several times. */
+static bool is_repeated(struct ap_text name)
+{
+    return ap_text_is(name, "aten::repeat") || ap_text_is(name, "aten::repeat_interleave") || ap_text_is(name, "aten::tile");
+}
+
+/* Answers of several passes are put together, or those of one pass for each input several times, and their spread or their
+ * mean is asked: Monte Carlo dropout, which has to be on. */
 static bool wants_noise(const struct ap_habit_rows *rows)
 {
     size_t behind = MOST_TO_SPREAD + 1;
-    bool is_stack = false;
+    bool is_stack = false, of_repeated = false;
     for (size_t i = 0; i < rows->item_count; i++) {
         struct ap_text name = ap_row_name(rows->trace, rows->items[i].row);
-        bool gathers = AP_HAS(ap_item_words(rows, &rows->items[i]), GATHER);
-        behind = gathers ? 0 : behind + 1;
+        uint64_t words = ap_item_words(rows, &rows->items[i]);
+        bool gathers = AP_HAS(words, GATHER);
+        of_repeated |= is_repeated(name);
+        behind = gathers || (of_repeated && AP_HAS(words, HEAVY)) ? 0 : behind + 1;
         is_stack = gathers ? ap_text_is(name, "aten::stack") : is_stack;
         if (behind <= MOST_TO_SPREAD && (is_spread(name) || (is_stack && is_mean_of_answers(rows, i))))
             return true;
@@ -246,6 +254,13 @@ static bool is_fused_away(const struct ap_habit_rows *rows, size_t at)
            ap_text_is(name, "aten::unflatten") || ap_text_is(name, "aten::relu") || ap_text_is(name, "aten::gelu");
 }
 
+/* Draws random numbers, by what it calls: out of training it hands on what it got. */
+static bool drops_out(const struct ap_habit_rows *rows, const struct ap_habit_item *item)
+{
+    return AP_HAS(ap_item_words(rows, item), DROPOUT) &&
+           (item->inner || ap_text_is(ap_row_name(rows->trace, item->row), "aten::native_dropout"));
+}
+
 void ap_habit_find_graphs(struct ap_habit_rows *rows)
 {
     bool noise = wants_noise(rows);
@@ -255,7 +270,7 @@ void ap_habit_find_graphs(struct ap_habit_rows *rows)
         int64_t dur_ns = ap_item_end_ns(rows, item) - ap_item_start_ns(rows, item);
         if (!ap_habit_is_call(rows, item))
             continue;
-        bool drops = AP_HAS(ap_item_words(rows, item), DROPOUT);
+        bool drops = drops_out(rows, item);
         encoder_end = is_packed_projection(rows, i) ? i + MOST_OF_ENCODER : encoder_end;
         bool goes = drops || item->drops || (i < encoder_end && is_fused_away(rows, i));
         if (drops && !noise)

@@ -319,17 +319,18 @@ static bool is_one_chosen(struct ap_habit_rows *rows, size_t at, struct all_posi
     const struct ap_tensor_dims one = without_positions(&all->result);
     bool chosen = false, used = false;
     for (size_t next = at + 1;
-         next < at + SORT_ITEMS && ap_habit_is_of_step(rows, at, next) && !ap_habit_is_same(rows, at, next) && !used;
-         next++) {
+         next < at + SORT_ITEMS && ap_habit_is_of_step(rows, at, next) && !ap_habit_is_same(rows, at, next); next++) {
         const struct ap_habit_item *item = &rows->items[next];
         struct ap_text name = ap_trace_text(rows->trace, item->name);
         if (!ap_habit_has_tensor(rows, next, &all->result)) {
-            used = chosen && ap_habit_has_tensor(rows, next, &one);
+            used |= chosen && ap_habit_has_tensor(rows, next, &one);
         } else if (!chosen && AP_HAS(ap_item_words(rows, item), BY_POSITION)) {
             all->total_ns += ap_item_end_ns(rows, item) - ap_item_start_ns(rows, item);
             all->last = next;
         } else {
             bool is_choice = ap_text_is(name, "aten::select");
+            if (used)
+                return !is_choice; /* the next position, as a loop over them takes it; or another tensor of these sizes */
             if (chosen || (!is_choice && !ap_text_is(name, "aten::slice")))
                 return false;
             chosen = is_choice;

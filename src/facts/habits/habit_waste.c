@@ -180,6 +180,20 @@ static enum ap_status look_at_weight_of_no_size(struct ap_habit_rows *rows, size
                : AP_OK;
 }
 
+/* Random numbers as many as the weight has, a little before it is made: another weight for each call, as Bayesian layers
+ * have. */
+static bool is_drawn_anew(const struct ap_habit_rows *rows, size_t first, const struct ap_tensor_dims *weight)
+{
+    static const char *const draws[] = { "aten::normal_",  "aten::randn_like", "aten::normal",
+                                         "aten::uniform_", "aten::rand_like",  "aten::bernoulli_" };
+    for (size_t back = first; back-- > 0 && first - back <= MOST_BEFORE && ap_habit_is_of_step(rows, first, back);)
+        for (size_t i = 0; i < AP_COUNT_OF(draws); i++)
+            if (ap_text_is(ap_row_name(rows->trace, rows->items[back].row), draws[i]) &&
+                ap_habit_has_tensor(rows, back, weight))
+                return true;
+    return false;
+}
+
 /* Where nothing is trained weights do not change: what is made for a second call of the layer was there. Where something is,
  * a weight of low rank needs not be made at all. */
 static enum ap_status look_at_weight(struct ap_habit_rows *rows, size_t at, struct ap_error *reterr)
@@ -205,7 +219,7 @@ static enum ap_status look_at_weight(struct ap_habit_rows *rows, size_t at, stru
     while (first && first < at && !trains && at - first < MOST_BEFORE && ap_habit_is_of_step(rows, at, first - 1) &&
            is_unpacking(rows, first - 1, weight))
         first--;
-    if (first == at || (trains && !low_rank))
+    if (first == at || (trains ? !low_rank : is_drawn_anew(rows, first, weight)))
         return AP_OK;
     AP_TRY(ap_pair_map_add(&rows->weights_made, ap_row_op(rows->trace, rows->items[at].row)->signature.id,
                            rows->items[first].name, &number, reterr));

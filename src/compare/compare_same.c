@@ -208,7 +208,7 @@ static double found_times(const struct ap_comparing *comparing, double all_ns)
     return count >= LEAST_OPERATORS && ns > LEAST_TIME_RATIO * all_ns ? (double)agreed.after / (double)agreed.before : 0;
 }
 
-/* What the change is where it does not stand out. How much steps of the host vary says nothing of devices that are behind. */
+/* Where the change does not stand out. How much steps of the host vary says nothing of devices that are behind. */
 static void add_noise_of(const struct ap_comparing *comparing, double change, char *text, size_t bytes)
 {
     double noise_ratio = comparing->noise_ratio;

@@ -292,6 +292,20 @@ def lines_of(report):
     return {row["name"]: (row["count"], row["host_self_us"]) for row in report["frames"]["items"]}
 
 
+def check_engine(tap, program):
+    """PyTorch's profiler is turned on by the engine, which has its own way to say when: by its frames, not by who else is
+    called so."""
+    for frame, own in (("tensorrt_llm/_torch/pyexecutor/py_executor.py(900): forward", True),
+                       ("/home/me/my_tensorrt_llm.py(9): forward", False)):
+        rows = [event for at in range(1000, 31000, 1000) for event in (
+            {"ph": "X", "cat": "python_function", "name": frame, "pid": 1, "tid": 1, "ts": at, "dur": 900, "args": {}},
+            {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": at + 10, "dur": 50, "args": {}})]
+        _, report, said = program.report(written(program, "engine.json", {"schemaVersion": 1, "traceEvents": rows}))
+        actions = json.dumps([finding["action"] for finding in report["findings"]]) if report else said
+        tap.same(("TLLM_PROFILE_START_STOP" in actions, "prof.step()" in actions), (own, not own),
+                 f"how steps are marked: {frame}")
+
+
 def check_host(tap, program):
     _, report, said = program.report(written(program, "viztracer.json", VIZTRACER))
     want = {"/home/me/app.py(1): <module>": (1, 400), "/home/me/app.py(5): load": (1, 600)}
@@ -472,6 +486,7 @@ def main():
         check_xla_hosts(tap, program)
         check_xla_advice(tap, program)
         check_xla_capped(tap, program)
+        check_engine(tap, program)
         check_host(tap, program)
         check_rocprof(tap, program)
         check_odd(tap, program)

@@ -543,6 +543,7 @@ static void advice_fits_the_program(void)
         const char *program, *want;
     } rows[] = { { NULL, "call `prof.step()` once" },
                  { "vLLM", "let vLLM record" },
+                 { "TensorRT-LLM", "let TensorRT-LLM record" },
                  { "ONNX Runtime", "run the session" },
                  { "JAX", "wrap each iteration in `jax.profiler" },
                  { "of tomorrow", "call `prof.step()` once" } };

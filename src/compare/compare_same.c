@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * compare_same.c - the same work, and as many times of it. The same operators on the same shapes, by the same kernels, called
- * as often: where nearly all of them take longer on the device, the device is another one to them (its clock, its power limit,
- * who else uses it), and what changed is not what the program computes. Operators whose tensors have more rows, all by one
- * factor, and as many features: a step holds so many times as much, and one that takes longer may be the faster one. */
+ * compare_same.c - the same work, and as many times of it. The same operators on the same shapes, by the same kernels,
+ * called as often: where nearly all of them take longer on the device, the device is another one to them (its clock, its
+ * power limit, who else uses it), and what changed is not what the program computes. Operators whose tensors have more rows,
+ * all by one factor, and as many features: a step holds so many times as much, and one that takes longer may be the faster
+ * one. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

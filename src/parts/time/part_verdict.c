@@ -445,8 +445,7 @@ static void move_part(int64_t *part_ns, enum bound from, enum bound to)
     part_ns[from] = 0;
 }
 
-/* Why the bound cannot be told after all; NULL = it can. Where no row tells what launched work, time in a queue is no cause.
- * Work from before the recording hides more work rather than waits, so that a device computes may be told of little. */
+/* Why it cannot be told after all; NULL = it can. Work from before the recording hides more of it, and no waits. */
 static const char *choose(struct reading *is)
 {
     enum bound bound = bound_of(is);

@@ -34,7 +34,7 @@ def check_report(tap, package, folder):
     tap.ok(report.verdict.startswith("data-loading-bound: the run waits for batches"), "the verdict", report.verdict)
     first = report.findings[0]
     tap.same((first.rule_id, first.severity), ("dataloader-in-process", "critical"), "the first finding")
-    tap.same((first.where, first.saves), ("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", "99 ms"),
+    tap.same((first.where, first.saves), ("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", "98.6 ms"),
              "where it is, and what it saves in words")
     tap.ok(first.saves_us == first.raw["saves_us"] and first.action, "with its gain and action", str(first))
     tap.ok(report.figure("steps.count") == 4 and report.figure("no.such.figure") is None, "figures by their path")

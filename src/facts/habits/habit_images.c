@@ -250,8 +250,8 @@ static bool is_pooled(const struct ap_habit_rows *rows, size_t at)
            ap_text_starts_with(ap_row_name(rows->trace, rows->items[at].row), "aten::adaptive_");
 }
 
-/* The last operator on images from the first layer on, where that pools them; 0 = another one, or a model for one size. Where
- * something is trained a layer has to follow: a loss takes the mean over all places of any map. */
+/* The last operator on images from the first layer on, where that pools them; 0 = another one, or a model for one size.
+ * Where something is trained a layer has to follow: a loss takes the mean over all places of any map. */
 static size_t pooled_at(const struct ap_habit_rows *rows, size_t at, size_t layer)
 {
     struct ap_tensor_list list;

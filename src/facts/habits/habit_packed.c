@@ -136,8 +136,8 @@ static void note_drawn(struct drawn *drawn, size_t at, const struct ap_tensor_di
         drawn->weights[drawn->count++] = *weight;
 }
 
-/* Another tensor of its sizes is made with it: noise that a weight is drawn around, as Bayesian layers do. A weight is drawn,
- * scaled and loaded over where it lies. */
+/* Another tensor of its sizes is made with it: noise that a weight is drawn around, as Bayesian layers do. A weight is
+ * drawn, scaled and loaded over where it lies. */
 static void leave_out_noise(const struct ap_habit_rows *rows, size_t at, struct drawn *drawn)
 {
     struct ap_text name = ap_row_name(rows->trace, rows->items[at].row);

@@ -147,8 +147,8 @@ static enum ap_status add_longest(struct ap_part_context *context, const struct 
     return AP_OK;
 }
 
-/* By workers, of batches that the loop makes itself: what takes no longer to make than to take from one gains nothing. A wait
- * far beyond the others had another cause, as a thread that lost its core. */
+/* By workers, of batches that the loop makes itself: what takes no longer to make than to take from one gains nothing. A
+ * wait far beyond the others had another cause, as a thread that lost its core. */
 static int64_t spared_ns(const struct ap_part_context *context, struct waits *waits, int64_t median_ns)
 {
     const struct ap_trace *trace = context->trace;

@@ -296,7 +296,8 @@ def check_engine(tap, program):
     """PyTorch's profiler is turned on by the engine, which has its own way to say when: by its frames, not by who else is
     called so."""
     for frame, own in (("tensorrt_llm/_torch/pyexecutor/py_executor.py(900): forward", True),
-                       ("/home/me/my_tensorrt_llm.py(9): forward", False)):
+                       ("/usr/lib/python3/tensorrt_llm/executor/worker.py(70): forward", True),
+                       ("trtllm::fused_moe", True), ("/home/me/my_tensorrt_llm.py(9): forward", False)):
         rows = [event for at in range(1000, 31000, 1000) for event in (
             {"ph": "X", "cat": "python_function", "name": frame, "pid": 1, "tid": 1, "ts": at, "dur": 900, "args": {}},
             {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": at + 10, "dur": 50, "args": {}})]

@@ -231,7 +231,7 @@ def check_around(tap, program):
         rubric.write((ROOT / "references" / "interpretation.md").read_text().replace(
             "\n### cold-start-step: ", "\nA long story.\n" * 700 + "\n### cold-start-step: "))
         rubric.flush()
-        told = program.json("--rubric", rubric.name, "--explain", "graph-capture-only")["text"]
+        told = program.json("--rubric", rubric.name, "--explain", "cold-start-only")["text"]
         tap.same(told.count("A long story."), 700, "a rule is told whole, however long")
     for name in ("finding:1", "findings[0]"):
         code, said = program.refused("--explain", name)

@@ -27,19 +27,20 @@ static uint8_t role_of(const struct finding *finding, uint32_t row)
 }
 
 /* One that the recording does not end is not known to be one of what follows. */
-static void read_track(struct finding *finding, const uint32_t *rows, size_t count)
+static void read_track(struct finding *finding, const struct ap_row_order *order, size_t track)
 {
     uint32_t begun = AP_NO_ROW;
-    for (size_t i = 0; i < count; i++) {
-        if (!ap_row_is_of(finding->trace, rows[i], 1u << AP_KIND_runtime))
+    for (size_t at = order->track_start[track]; at < order->track_start[track + 1]; at++) {
+        uint32_t row = order->rows[at];
+        if (!ap_row_is_of(finding->trace, row, 1u << AP_KIND_runtime))
             continue;
-        uint8_t role = role_of(finding, rows[i]);
+        uint8_t role = role_of(finding, row);
         if (role == ENDS && begun != AP_NO_ROW) {
             ap_stretches_add(&finding->captures->time, finding->gate, finding->trace->events.start_ns[begun],
-                             ap_row_end_ns(finding->trace, rows[i]));
+                             ap_row_end_ns(finding->trace, row));
             finding->captures->row = begun;
         }
-        begun = role == BEGINS ? rows[i] : role == ENDS ? AP_NO_ROW : begun;
+        begun = role == BEGINS ? row : role == ENDS ? AP_NO_ROW : begun;
     }
 }
 
@@ -51,8 +52,7 @@ enum ap_status ap_captures_init(struct ap_captures *captures, const struct ap_tr
     *captures = (struct ap_captures){ .row = AP_NO_ROW };
     AP_TRY(AP_ALLOC_CLEARED(gate, finding.is, name_count, reterr));
     for (size_t track = 0; track < order->track_count; track++)
-        read_track(&finding, order->rows + order->track_start[track],
-                   order->track_start[track + 1] - order->track_start[track]);
+        read_track(&finding, order, track);
     AP_FREE(gate, finding.is, name_count);
     (void)ap_stretches_length_ns(&captures->time); /* puts them in order */
     return captures->time.failed ? ap_fail_memory(gate, reterr) : AP_OK;

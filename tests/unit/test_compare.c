@@ -570,7 +570,7 @@ static void many_small_changes_of_shape_are_one(void)
     ap_model_release(&models[1]);
 }
 
-static void put_call(struct ap_model *model, const char *kernel, int64_t count, int64_t total_ns)
+static void put_call(struct ap_model *model, const char *kernel, int64_t count, int64_t kernels, int64_t total_ns)
 {
     struct ap_value *row = ap_add_object(model, put_list(model, "compute.operators"), NULL);
     ap_add_string(model, row, "operator", "aten::mm");
@@ -578,6 +578,7 @@ static void put_call(struct ap_model *model, const char *kernel, int64_t count, 
     ap_add_string(model, row, "types", "[\"float\", \"float\"]");
     ap_add_string(model, row, "kernel", kernel);
     ap_add_count(model, row, "count", count);
+    ap_add_count(model, row, "kernels", kernels);
     ap_add_time(model, row, "total_dur_us", total_ns);
 }
 
@@ -585,15 +586,18 @@ static void the_same_work_that_takes_longer_is_the_devices(void)
 {
     static const struct {
         const char *kernel;
-        int64_t count;
+        int64_t count, kernels;
         bool is_same;
-    } cases[] = { { "gemm", 24, true }, { "gemm_without_tf32", 24, false }, { "gemm", 48, false } };
+    } cases[] = { { "gemm", 24, 24, true },
+                  { "gemm_without_tf32", 24, 24, false },
+                  { "gemm", 48, 48, false },
+                  { "gemm", 24, 72, false } }; /* with kernels around it that change the layout */
     for (size_t i = 0; i < AP_COUNT_OF(cases); i++) {
         struct ap_model before, after;
         build_report(&before, 10 * MS, 5 * MS, 1);
         build_report(&after, 12 * MS, 7 * MS, 2);
-        put_call(&before, "gemm", 24, 12 * 4 * MS);
-        put_call(&after, cases[i].kernel, cases[i].count, 12 * 6 * MS);
+        put_call(&before, "gemm", 24, 24, 12 * 4 * MS);
+        put_call(&after, cases[i].kernel, cases[i].count, cases[i].kernels, 12 * 6 * MS);
         const struct ap_value *comparison = compare(&after, &before);
         is_int(sentence_has(comparison,
                             "; the same kernels on the same shapes, called as often, take 1.50 times as long (80 %"),
@@ -610,8 +614,8 @@ static void a_part_that_takes_longer_is_not_the_devices(void)
     struct ap_model before, after;
     build_report(&before, 10 * MS, 8 * MS, 1);
     build_report(&after, 12 * MS, 10 * MS, 2);
-    put_call(&before, "gemm", 24, 12 * 4 * MS);
-    put_call(&after, "gemm", 24, 12 * 6 * MS);
+    put_call(&before, "gemm", 24, 24, 12 * 4 * MS);
+    put_call(&after, "gemm", 24, 24, 12 * 6 * MS);
     const struct ap_value *comparison = compare(&after, &before);
     ok(!sentence_has(comparison, "the same kernels on the same shapes"), "half of the time of kernels is not nearly all");
     ok(ap_value_at(comparison, "same_work")->type == AP_VALUE_NULL, "nor told as a figure");

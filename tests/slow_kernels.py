@@ -82,6 +82,34 @@ def test_clears_first(tap, program, folder):
     tap.same(said and said[0][0], "scattered-access", "gradients of a resized image, which is cleared first")
 
 
+def test_algorithms_tried(tap, program, folder):
+    """The first call of a convolution runs each algorithm; where all launch as many kernels, it is just slow."""
+    image, weight = "bf16[32,256,56,56]@802816,1,14336,256", "bf16[256,256,3,3]"
+    arguments = f"{image} {weight} =[1,1] =[1,1] =[1,1] =1 =True =False =True"
+    for tries in (True, False):
+        recorder = kernel_cases.Recorder("H100")
+        for number in range(kernel_cases.CALLS):
+            around = [("nchwToNhwcKernel", 2)] * (0 if tries else 4)
+            tried = [("implicit_convolve_sgemm", 3000)] * (5 if tries else 1)
+            kernels = around + (tried if number == 0 else []) + [(kernel_cases.FPROP, 200)] * (1 if tries or number else 0)
+            recorder.call(kernel_cases.call("aten::cudnn_convolution", arguments, *kernels))
+        said = told(program, folder, recorder.document())
+        tap.same(said is not None and "algorithms-tried" in dict(said), tries, "algorithms that are tried in the first call")
+
+
+def test_vector_after_vector(tap, program, folder):
+    """One matrix for vector after vector; not layers of a model, which have activations between."""
+    product = kernel_cases.call("aten::mv", "bf16[8192,8192] bf16[8192]", ("gemv2T_kernel_val", 47))
+    between = kernel_cases.call("aten::relu", "bf16[8192]", ("vectorized_elementwise_kernel", 2))
+    for calls, expected in (([product], True), ([product] * 3 + [between], False)):
+        recorder = kernel_cases.Recorder("H100")
+        for made in calls * (64 // len(calls)):
+            recorder.call(made)
+        said = told(program, folder, recorder.document())
+        tap.same([rule for rule, _ in said or [] if rule == "vector-after-vector"], ["vector-after-vector"] * expected,
+                 "a matrix that is read for each vector")
+
+
 def test_plans(tap, program, folder):
     """Calls of a library that take the host milliseconds build plans; in some hundred microseconds they are looked up."""
     for us, expected in ((300, False), (9000, True)):
@@ -201,6 +229,8 @@ def main():
         test_lengths(tap, program, folder)
         test_causes_by_lengths(tap, program, folder)
         test_clears_first(tap, program, folder)
+        test_algorithms_tried(tap, program, folder)
+        test_vector_after_vector(tap, program, folder)
         test_plans(tap, program, folder)
         test_unknown_device(tap, program, folder)
         test_device_of_table(tap, program, folder)

@@ -492,7 +492,10 @@ static struct ap_text say_verdict(const struct ap_comparing *comparing, char *te
         (ap_value_first(steps) || !ap_largest_typed(comparing, "shapes"))) {
         add_device_sentence(comparing, text, bytes);
         ap_add_same_sentence(comparing, text, bytes);
+        ap_add_other_kernel_sentence(comparing, text, bytes);
+        ap_add_launches_sentence(comparing, text, bytes);
         add_rows_sentence(comparing, text, bytes);
+        ap_add_alone_sentence(comparing, text, bytes);
     }
     if (!memory)
         add_replaced_sentence(comparing, text, bytes);
@@ -504,7 +507,7 @@ static struct ap_text say_verdict(const struct ap_comparing *comparing, char *te
 static void add_verdict(struct ap_comparing *comparing)
 {
     struct ap_model *model = comparing->model;
-    char text[1200];
+    char text[1600];
     struct ap_text change = say_verdict(comparing, text, sizeof(text));
     const struct ap_value *findings = ap_value_at(comparing->comparison, "findings.rows");
     struct ap_value *verdict = ap_add_object(model, comparing->comparison, "verdict");
@@ -530,6 +533,7 @@ static enum ap_status compare_sides(struct ap_comparing *comparing, const struct
     set_parts(comparing);
     add_baseline(comparing, baseline);
     ap_compare_runs(comparing);
+    AP_TRY(ap_find_same_calls(comparing, reterr));
     add_notes(comparing);
     add_noise(comparing);
     AP_TRY(ap_compare_steps(comparing, reterr));

@@ -21,7 +21,7 @@
 
 struct call {
     struct ap_text operator, dims, types, kernel;
-    double count, ns; /* of a step, where both sides have steps */
+    double count, kernels, ns; /* of a step, where both sides have steps */
 };
 
 static int by_key(const void *a, const void *b)
@@ -49,10 +49,18 @@ static enum ap_status open_calls(struct ap_comparing *comparing, const struct ap
             ap_text_member(row, "types"),
             ap_text_member(row, "kernel"),
             (double)ap_integer_member(row, "count", 0) / parts,
+            (double)ap_integer_member(row, "kernels", 0) / parts,
             (double)ap_integer_member(row, "total_dur_us", 0) / parts,
         };
     ap_sort(*ret_calls, *ret_count, sizeof((*ret_calls)[0]), by_key);
     return AP_OK;
+}
+
+/* As many calls, of as many kernels each: an operator that turns its tensors round first launches more for it. */
+static bool is_as_often(const struct call *before, const struct call *after)
+{
+    return ap_relative_difference(before->count, after->count) <= AS_OFTEN_RATIO &&
+           ap_relative_difference(before->kernels, after->kernels) <= AS_OFTEN_RATIO;
 }
 
 /* Those that take longer, or those that take less time. */
@@ -65,7 +73,7 @@ static void add_up(const struct call *before, size_t before_count, const struct 
 {
     for (size_t i = 0, j = 0; i < before_count && j < after_count;) {
         int order = by_key(&before[i], &after[j]);
-        if (order == 0 && ap_relative_difference(before[i].count, after[j].count) <= AS_OFTEN_RATIO &&
+        if (order == 0 && is_as_often(&before[i], &after[j]) &&
             ap_relative_difference(before[i].ns, after[j].ns) >= AP_NOISE_LEAST_RATIO) {
             struct sums *to = &sums[after[j].ns > before[i].ns];
             to->before_ns += before[i].ns;
@@ -75,6 +83,75 @@ static void add_up(const struct call *before, size_t before_count, const struct 
         j += order >= 0;
     }
 }
+
+/* ---- the same calls ---- */
+
+static bool is_same_call(const struct call *x, const struct call *y)
+{
+    return ap_text_equal(x->operator, y->operator) && ap_text_equal(x->dims, y->dims) && ap_text_equal(x->types, y->types);
+}
+
+/* One row of its operator, shapes and types: else which of several kernels serves which call is not told. */
+static bool is_only_one(const struct call *calls, size_t count, size_t at)
+{
+    return !(at && is_same_call(&calls[at], &calls[at - 1])) &&
+           !(at + 1 < count && is_same_call(&calls[at], &calls[at + 1]));
+}
+
+static void take_other_kernel(struct ap_comparing *comparing, const struct call *before, const struct call *after,
+                              double *largest_ns)
+{
+    double delta_ns = fabs(after->ns - before->ns);
+    if (ap_text_equal(before->kernel, after->kernel) || !before->kernel.bytes || !after->kernel.bytes ||
+        delta_ns <= *largest_ns || ap_relative_difference(before->ns, after->ns) < AP_NOISE_UNKNOWN_RATIO)
+        return;
+    *largest_ns = delta_ns;
+    comparing->other_kernel =
+        (struct ap_other_kernel){ before->operator, before->kernel, after->kernel, after->ns / before->ns };
+}
+
+static double kernels_ns(const struct ap_value *root, double parts)
+{
+    return (double)ap_integer_at(root, "gpu.kernel.total_dur_us", 0) / parts;
+}
+
+static void match_calls(struct ap_comparing *comparing, const struct call *before, size_t before_count,
+                        const struct call *after, size_t after_count)
+{
+    double before_ns = 0, after_ns = 0, all_before_ns = kernels_ns(comparing->before, comparing->before_parts),
+           all_after_ns = kernels_ns(comparing->after, comparing->after_parts);
+    double largest_ns = LEAST_TIME_RATIO * all_before_ns;
+    for (size_t i = 0, j = 0; i < before_count && j < after_count && all_before_ns > 0 && all_after_ns > 0;) {
+        bool is_same = is_same_call(&before[i], &after[j]);
+        if (is_same && is_only_one(before, before_count, i) && is_only_one(after, after_count, j) &&
+            ap_relative_difference(before[i].count, after[j].count) <= AS_OFTEN_RATIO && before[i].ns > 0) {
+            before_ns += before[i].ns;
+            after_ns += after[j].ns;
+            take_other_kernel(comparing, &before[i], &after[j], &largest_ns);
+        }
+        int order = is_same ? 0 : by_key(&before[i], &after[j]);
+        i += order <= 0;
+        j += order >= 0;
+    }
+    if (all_before_ns > 0 && all_after_ns > 0)
+        comparing->same_calls_ratio = fmax(before_ns / all_before_ns, after_ns / all_after_ns);
+}
+
+enum ap_status ap_find_same_calls(struct ap_comparing *comparing, struct ap_error *reterr)
+{
+    struct call *before = NULL, *after = NULL;
+    size_t before_count = 0, after_count = 0;
+    enum ap_status status =
+        open_calls(comparing, comparing->before, comparing->before_parts, &before, &before_count, reterr);
+    AP_AND_THEN(status, open_calls(comparing, comparing->after, comparing->after_parts, &after, &after_count, reterr));
+    if (status == AP_OK)
+        match_calls(comparing, before, before_count, after, after_count);
+    AP_FREE(comparing->gate, before, before_count);
+    AP_FREE(comparing->gate, after, after_count);
+    return status;
+}
+
+/* ---- the same work ---- */
 
 static void add_same(struct ap_comparing *comparing, const struct sums *sums)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * compare_traits.c - operators of the same name that work on other element types, on other shapes, or on tensors of the same
  * shapes that lie otherwise in memory. */
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -9,6 +10,7 @@
 
 #include "poison.h"
 
+#define ABOUT_AS_MUCH 0.5
 #define LEAST_TYPE_RATIO 0.2 /* of what kernels take, else of the step, both sides together: what the sentence tells */
 
 static double size_of(const struct ap_value *row, const char *size_key)
@@ -135,6 +137,53 @@ static size_t keep_largest(struct typed *typed, size_t count)
     return kept;
 }
 
+/* How many sizes of two shapes differ; SIZE_MAX = they are of another make. */
+static size_t sizes_apart(struct ap_text x, struct ap_text y)
+{
+    size_t apart = 0, i = 0, j = 0;
+    while (i < x.bytes && j < y.bytes) {
+        size_t from_i = i, from_j = j;
+        while (i < x.bytes && ap_is_digit(x.data[i]))
+            i++;
+        while (j < y.bytes && ap_is_digit(y.data[j]))
+            j++;
+        apart += i - from_i != j - from_j || memcmp(x.data + from_i, y.data + from_j, i - from_i) != 0;
+        if ((i == from_i) != (j == from_j) || (i < x.bytes && j < y.bytes && x.data[i++] != y.data[j++]))
+            return SIZE_MAX;
+    }
+    return i == x.bytes && j == y.bytes ? apart : SIZE_MAX;
+}
+
+/* Two products of a layer take as long as each other, and which takes most is chance: of those that take about as much, the
+ * one that is most like @before. */
+static struct typed most_alike(const struct typed *before, const struct typed *rows, size_t count)
+{
+    struct typed largest = rows[0], best;
+    for (size_t i = 1; i < count; i++)
+        largest = rows[i].ns > largest.ns ? rows[i] : largest;
+    best = largest;
+    for (size_t i = 0; i < count && !largest.is_shared; i++)
+        if (!rows[i].is_shared && rows[i].ns >= ABOUT_AS_MUCH * largest.ns &&
+            sizes_apart(before->type, rows[i].type) < sizes_apart(before->type, best.type))
+            best = rows[i];
+    return best;
+}
+
+/* As keep_largest(), of what is now. */
+static size_t keep_alike(const struct typed *before, size_t before_count, struct typed *after, size_t count)
+{
+    size_t kept = 0, at = 0;
+    for (size_t i = 0, end; i < count; i = end) {
+        for (end = i + 1; end < count && by_name(&after[end], &after[i]) == 0;)
+            end++;
+        while (at < before_count && by_name(&before[at], &after[i]) < 0)
+            at++;
+        if (at < before_count && by_name(&before[at], &after[i]) == 0)
+            after[kept++] = most_alike(&before[at], &after[i], end - i);
+    }
+    return kept;
+}
+
 static enum ap_status open_types(struct ap_comparing *comparing, const char *size_key, const struct trait *trait,
                                  const struct ap_value *root, double parts, struct typed **ret_typed, size_t *ret_room,
                                  size_t *ret_count, struct ap_error *reterr)
@@ -186,7 +235,8 @@ static enum ap_status add_types(struct ap_comparing *comparing, const char *size
     if (status == AP_OK) {
         mark_shared(before, before_count, after, after_count);
         before_count = keep_largest(before, before_count);
-        after_count = keep_largest(after, after_count);
+        after_count = trait->is_alone && !trait->of_dims ? keep_alike(before, before_count, after, after_count)
+                                                         : keep_largest(after, after_count);
     }
     for (size_t i = 0, j = 0; status == AP_OK && i < before_count && j < after_count;) {
         int order = by_name(&before[i], &after[j]);

@@ -7,6 +7,7 @@
 
 /* Steps of the host are not those of the run, where the devices work so much longer than all of them last. */
 #define BEHIND_TIMES 1.25
+#define SAME_CALLS_RATIO 0.6 /* of what kernels take in one of both */
 
 static double number_at(const struct ap_value *root, const char *path)
 {
@@ -47,13 +48,15 @@ void ap_compare_work(struct ap_comparing *comparing)
         comparing->longer_change = ap_change_of(after_ns - before_ns, AP_BETTER_lower);
 }
 
-/* Without steps: a longer recording takes longer for that alone, unless both hold as much. */
+/* Without steps: a longer recording takes longer for that alone, unless both hold as much, or the same calls and what one of
+ * them does beside. */
 bool ap_lengths_differ(const struct ap_comparing *comparing)
 {
     static const char window[] = "trace.window_us", work[] = "cpu.operator_summary.events";
     double before_ns = number_at(comparing->before, window), after_ns = number_at(comparing->after, window);
     double before = number_at(comparing->before, work), after = number_at(comparing->after, work);
-    bool as_much = before > 0 && after > 0 && ap_relative_difference(before, after) <= AP_WORK_LEAST_RATIO;
+    bool as_much = (before > 0 && after > 0 && ap_relative_difference(before, after) <= AP_WORK_LEAST_RATIO) ||
+                   comparing->same_calls_ratio > SAME_CALLS_RATIO;
     return !comparing->per_step && before_ns > 0 && after_ns > 0 && !as_much &&
            ap_relative_difference(before_ns, after_ns) > AP_LENGTH_LEAST_RATIO;
 }

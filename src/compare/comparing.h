@@ -60,6 +60,12 @@ struct ap_side {
     size_t count;
 };
 
+/* An operator on the same shapes, called as often, by another kernel. */
+struct ap_other_kernel {
+    struct ap_text operator, before, after; /* the last two: kernels; an empty operator = none */
+    double times;                           /* as long as before */
+};
+
 struct ap_comparing {
     struct ap_gate *gate;
     struct ap_side sides[2]; /* before, after: the report's own run comes first */
@@ -82,6 +88,8 @@ struct ap_comparing {
     enum ap_change step_change;
     double step_delta_ns;         /* what the median steady step takes more, where that is a change; else 0 */
     enum ap_change device_change; /* of the time that kernels take */
+    double same_calls_ratio;      /* of the time of kernels: operators that both call as often, on the same shapes */
+    struct ap_other_kernel other_kernel;
 };
 
 /** What may be said of a change of something that varies from run to run: no more than that it differs where each side has
@@ -135,6 +143,13 @@ const struct ap_value *ap_largest_typed(const struct ap_comparing *comparing, co
 void ap_add_shapes_sentence(const struct ap_comparing *comparing, char *text, size_t bytes);
 /** Tensors of which operator lie otherwise in memory, behind the text. */
 void ap_add_layouts_sentence(const struct ap_comparing *comparing, char *text, size_t bytes);
+/** compare_same.c: sets same_calls_ratio and other_kernel */
+AP_MUST_CHECK enum ap_status ap_find_same_calls(struct ap_comparing *comparing, struct ap_error *reterr);
+/** compare_calls.c: what the verdict says of calls, behind the text: of other kernels, of what one side alone has, of how
+ *  many launch. */
+void ap_add_other_kernel_sentence(const struct ap_comparing *comparing, char *text, size_t bytes);
+void ap_add_alone_sentence(const struct ap_comparing *comparing, char *text, size_t bytes);
+void ap_add_launches_sentence(const struct ap_comparing *comparing, char *text, size_t bytes);
 /** compare_same.c: "same_work", behind ap_compare_device; and what the verdict says of it, if anything. */
 AP_MUST_CHECK enum ap_status ap_compare_same(struct ap_comparing *comparing, struct ap_error *reterr);
 void ap_add_same_sentence(const struct ap_comparing *comparing, char *text, size_t bytes);

@@ -220,6 +220,23 @@ static void nothing_to_say_is_null(void)
     end(&analyzed);
 }
 
+/* The fastest one tells the link best, as waiting is in the others; of small ones it is the latency. */
+static void the_fastest_large_one_tells_the_link(void)
+{
+    for (int large = 0; large < 2; large++) {
+        struct analyzed analyzed;
+        begin(&analyzed,
+              large
+                  ? KERNEL("ncclDevKernel_Generic(x)", 9, 0, 4000, TOLD("allreduce", 8000000, 8000000, 8, "BFloat16"))
+                        KERNEL("ncclDevKernel_Generic(x)", 9, 5000, 1000, TOLD("allreduce", 8000000, 8000000, 8, "BFloat16"))
+                            KERNEL("ncclDevKernel_Generic(x)", 9, 9000, 10, TOLD("allreduce", 4000, 4000, 8, "BFloat16"))
+                  : KERNEL("ncclDevKernel_Generic(x)", 9, 0, 10, TOLD("allreduce", 1000000, 1000000, 8, "BFloat16")));
+        const struct ap_value *best = at(&analyzed, "communication.large_busbw_gigabytes_per_s");
+        ok(large ? near(best, 1.75 * 16e6 / 1e6) : is_null(best), "bus bandwidth of 16 MB in a millisecond");
+        end(&analyzed);
+    }
+}
+
 static void kernels_tell_their_size_themselves(void)
 {
     struct analyzed analyzed;
@@ -812,6 +829,7 @@ int main(void)
     first_inputs_are_read_from_signatures();
     nothing_to_say_is_null();
     kernels_tell_their_size_themselves();
+    the_fastest_large_one_tells_the_link();
     of_unknown_sizes_none_is_small_or_slow();
     collectives_of_other_sizes_tell_what_to_expect();
     transfers_are_not_called_slow();

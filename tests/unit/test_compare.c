@@ -457,7 +457,7 @@ static void another_type_is_told(void)
 static bool sentence_has(const struct ap_value *comparison, const char *words)
 {
     struct ap_text sentence = ap_value_text(ap_value_at(comparison, "verdict.sentence"));
-    char text[1300];
+    char text[1700];
     (void)snprintf(text, sizeof(text), "%.*s", (int)sentence.bytes, sentence.data);
     return strstr(text, words) != NULL;
 }
@@ -492,6 +492,31 @@ static void other_shapes_are_told(void)
         ap_model_release(&before);
         ap_model_release(&after);
     }
+}
+
+/* Both products of a layer take as long, and which is first on a side is chance. */
+static void shapes_are_paired_with_those_like_them(void)
+{
+    struct ap_model before, after;
+    build_report(&before, 10 * MS, 5 * MS, 1);
+    build_report(&after, 10 * MS, 5 * MS, 1);
+    for (int is_after = 0; is_after < 2; is_after++) {
+        struct ap_value *list = put_list(is_after ? &after : &before, "operators.by_shape");
+        for (int is_down = 0; is_down < 2; is_down++) {
+            struct ap_value *row = ap_add_object(is_after ? &after : &before, list, NULL);
+            char dims[64];
+            (void)snprintf(dims, sizeof(dims), "[[%d, %d], [%d, %d]]", is_after ? 64 : 32, is_down ? 16 : 8,
+                           is_down ? 16 : 8, is_down ? 8 : 16);
+            ap_add_string(is_after ? &after : &before, row, "name", "aten::mm");
+            ap_add_string(is_after ? &after : &before, row, "dims", dims);
+            ap_add_time(is_after ? &after : &before, row, "device_self_us", 12 * (2 * MS + (is_down != is_after)));
+        }
+        put_time(is_after ? &after : &before, "operators.device_us", 60 * MS);
+    }
+    ok(sentence_has(compare(&after, &before), "; aten::mm works on other shapes ([[64, 16], [16, 8]] now, [[32, 16], "),
+       "the product down with the product down");
+    ap_model_release(&before);
+    ap_model_release(&after);
 }
 
 /* One shape of a product; of what lies alike on a side, another. */
@@ -570,7 +595,7 @@ static void many_small_changes_of_shape_are_one(void)
     ap_model_release(&models[1]);
 }
 
-static void put_call(struct ap_model *model, const char *kernel, int64_t count, int64_t total_ns)
+static void put_call(struct ap_model *model, const char *kernel, int64_t count, int64_t kernels, int64_t total_ns)
 {
     struct ap_value *row = ap_add_object(model, put_list(model, "compute.operators"), NULL);
     ap_add_string(model, row, "operator", "aten::mm");
@@ -578,6 +603,7 @@ static void put_call(struct ap_model *model, const char *kernel, int64_t count, 
     ap_add_string(model, row, "types", "[\"float\", \"float\"]");
     ap_add_string(model, row, "kernel", kernel);
     ap_add_count(model, row, "count", count);
+    ap_add_count(model, row, "kernels", kernels);
     ap_add_time(model, row, "total_dur_us", total_ns);
 }
 
@@ -585,19 +611,90 @@ static void the_same_work_that_takes_longer_is_the_devices(void)
 {
     static const struct {
         const char *kernel;
-        int64_t count;
+        int64_t count, kernels;
         bool is_same;
-    } cases[] = { { "gemm", 24, true }, { "gemm_without_tf32", 24, false }, { "gemm", 48, false } };
+    } cases[] = { { "gemm", 24, 24, true },
+                  { "gemm_without_tf32", 24, 24, false },
+                  { "gemm", 48, 48, false },
+                  { "gemm", 24, 72, false } }; /* with kernels around it that change the layout */
     for (size_t i = 0; i < AP_COUNT_OF(cases); i++) {
         struct ap_model before, after;
         build_report(&before, 10 * MS, 5 * MS, 1);
         build_report(&after, 12 * MS, 7 * MS, 2);
-        put_call(&before, "gemm", 24, 12 * 4 * MS);
-        put_call(&after, cases[i].kernel, cases[i].count, 12 * 6 * MS);
+        put_call(&before, "gemm", 24, 24, 12 * 4 * MS);
+        put_call(&after, cases[i].kernel, cases[i].count, cases[i].kernels, 12 * 6 * MS);
         const struct ap_value *comparison = compare(&after, &before);
         is_int(sentence_has(comparison,
                             "; the same kernels on the same shapes, called as often, take 1.50 times as long (80 %"),
                cases[i].is_same, "one kernel, one shape, as many calls");
+        ap_model_release(&before);
+        ap_model_release(&after);
+    }
+}
+
+/* Twice as slow a kernel for a shape that stayed is no other device. Where types, or the count of calls, are others, so is
+ * the work. */
+static void another_kernel_for_a_shape_is_told(void)
+{
+    static const struct {
+        const char *kernel;
+        int64_t count, ns;
+        bool is_told;
+    } cases[] = { { "gemm_64x64", 24, 6 * MS, true },
+                  { "gemm_64x64", 24, 4 * MS + MS / 4, false }, /* it takes about as long */
+                  { "gemm_64x64", 48, 6 * MS, false },
+                  { "gemm", 24, 6 * MS, false } };
+    for (size_t i = 0; i < AP_COUNT_OF(cases); i++) {
+        struct ap_model before, after;
+        build_report(&before, 10 * MS, 5 * MS, 1);
+        build_report(&after, 12 * MS, 7 * MS, 2);
+        put_call(&before, "gemm", 24, 24, 12 * 4 * MS);
+        put_call(&after, cases[i].kernel, cases[i].count, cases[i].count, 12 * cases[i].ns);
+        is_int(sentence_has(compare(&after, &before),
+                            "; another kernel serves aten::mm on the same shapes, called as often, and takes 1.50 times as "
+                            "long (gemm_64x64 now, gemm before)"),
+               cases[i].is_told, "a kernel of another name that takes longer");
+        ap_model_release(&before);
+        ap_model_release(&after);
+    }
+}
+
+/* The candidate does what the baseline did, and copies beside: without steps the longer recording is the slower program. */
+static void what_is_done_beside_the_same_calls_is_told(void)
+{
+    static const struct op_row rows[] = { { "aten::mm", NULL, NULL, "matrix multiplication", 4 * MS },
+                                          { "aten::copy_", NULL, NULL, "copy", 2 * MS } };
+    for (int more_calls = 0; more_calls < 2; more_calls++) {
+        struct ap_model before, after;
+        build_report(&before, 10 * MS, 4 * MS, 1);
+        build_report(&after, 12 * MS, 6 * MS, 2);
+        put_call(&before, "gemm", 24, 24, 12 * 4 * MS);
+        put_call(&after, "gemm", more_calls ? 36 : 24, more_calls ? 36 : 24, 12 * 4 * MS);
+        put_operators(&before, rows, 1);
+        put_operators(&after, rows, 2);
+        put_count(&before, "cpu.operator_summary.events", 100);
+        put_count(&after, "cpu.operator_summary.events", 150);
+        tree_place(&before, "steps")->type = AP_VALUE_NULL;
+        tree_place(&after, "steps")->type = AP_VALUE_NULL;
+        const struct ap_value *comparison = compare(&after, &before);
+        is_int(sentence_has(comparison, "; kernels take 24 ms more (+50.0 %)"), !more_calls, "how much longer");
+        is_int(sentence_has(comparison, "; new on the device: aten::copy_ (24 ms)"), !more_calls, "by what");
+        ap_model_release(&before);
+        ap_model_release(&after);
+    }
+}
+
+static void fewer_launches_are_told(void)
+{
+    for (int64_t calls = 12; calls <= 12 * 250; calls += 12 * 249) {
+        struct ap_model before, after;
+        build_report(&before, 10 * MS, 5 * MS, 1);
+        build_report(&after, 10 * MS, 5 * MS, 1);
+        put_count(&before, "launches.calls", 12 * 300);
+        put_count(&after, "launches.calls", calls);
+        put_count(&after, "launches.graph_launches", calls == 12 ? 12 : 0);
+        is_int(sentence_has(compare(&after, &before), "; calls that launch work: 1 a step (CUDA graphs now), 300 before"),
+               calls == 12, "of graphs where one launches many kernels");
         ap_model_release(&before);
         ap_model_release(&after);
     }
@@ -610,8 +707,8 @@ static void a_part_that_takes_longer_is_not_the_devices(void)
     struct ap_model before, after;
     build_report(&before, 10 * MS, 8 * MS, 1);
     build_report(&after, 12 * MS, 10 * MS, 2);
-    put_call(&before, "gemm", 24, 12 * 4 * MS);
-    put_call(&after, "gemm", 24, 12 * 6 * MS);
+    put_call(&before, "gemm", 24, 24, 12 * 4 * MS);
+    put_call(&after, "gemm", 24, 24, 12 * 6 * MS);
     const struct ap_value *comparison = compare(&after, &before);
     ok(!sentence_has(comparison, "the same kernels on the same shapes"), "half of the time of kernels is not nearly all");
     ok(ap_value_at(comparison, "same_work")->type == AP_VALUE_NULL, "nor told as a figure");
@@ -1362,9 +1459,13 @@ int main(void)
     another_type_is_told();
     other_shapes_are_told();
     another_layout_is_told();
+    shapes_are_paired_with_those_like_them();
     shapes_are_told_from_where_they_differ();
     many_small_changes_of_shape_are_one();
     the_same_work_that_takes_longer_is_the_devices();
+    another_kernel_for_a_shape_is_told();
+    what_is_done_beside_the_same_calls_is_told();
+    fewer_launches_are_told();
     a_part_that_takes_longer_is_not_the_devices();
     a_step_of_a_larger_batch_is_told_for_as_much();
     uneven_steps_do_not_tell_what_as_much_takes();

@@ -98,6 +98,22 @@ static void few_passes_and_layers_are_no_loop(void)
     end(&run);
 }
 
+/* Window after window; layers of a model make what attention is called with. */
+static void attention_alone_is_a_loop(void)
+{
+    for (int layers = 0; layers < 2; layers++) {
+        struct run run;
+        begin(&run);
+        for (int i = 0; i < 20; i++) {
+            op(&run, layers ? "aten::linear" : "aten::transpose", i * 20, 4, 0);
+            op(&run, "aten::scaled_dot_product_attention", i * 20 + 6, 12, 0);
+        }
+        analyze(&run);
+        is_int(habit(&run, "operator_loop", "count"), !layers, "attention again and again, and no product between");
+        end(&run);
+    }
+}
+
 static void pass(struct run *run, const char *first, int64_t start_us, int64_t dur_us)
 {
     static const char *const names[] = { "aten::index", "aten::linear", "aten::silu", "aten::linear", "aten::index_add_" };
@@ -1765,6 +1781,7 @@ int main(void)
     the_way_to_a_node_goes_with_it();
     a_loop_ends_with_its_step();
     few_passes_and_layers_are_no_loop();
+    attention_alone_is_a_loop();
     long_calls_of_experts_are_dispatch_where_a_device_computes();
     a_loop_over_groups_is_one_though_its_calls_are_long();
     a_loop_with_an_if_is_told_by_its_function();

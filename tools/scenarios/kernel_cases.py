@@ -166,6 +166,10 @@ def products():
         "half[4096,4096] half[4096,4096]", AMPERE.replace("bf16", "fp16"))
     yield "split-k", one("aten::mm", "bf16[256,131072] bf16[131072,256]", XMMA, 900, 58, ["unsplit-products", "tile-fill"],
                          good_kernel=XMMA.replace("execute_segment_k_off", "execute_split_k"))
+    parts = call("aten::mm", "bf16[64,32768] bf16[32768,64]", (XMMA.replace("128x128x64", "64x64x64"), 6.2),
+                 ("void cublasLt::splitKreduce_kernel<32, 16, int, float, __nv_bfloat16, float, ...>(...)", 2.6))
+    yield "split-k-summed-up", Case("H100", [call(parts.op, " ".join(parts.arguments), (XMMA, 210))], [parts],
+                                    ["unsplit-products"])
     yield "split-k-narrow", one("aten::mm", "bf16[64,262144] bf16[262144,64]", CIJK.replace("256x256", "64x64"), 700, 22,
                                 ["unsplit-products"], "MI300X")
     read = 4096 * 14336 * 2
@@ -405,6 +409,11 @@ def traffic():
     moved = 2 * 64 * 1024 * 4096 * 2
     yield "broadcast", one("aten::mul", "half[64,1024,4096] half[64,1024,1]", ELEMENTWISE % (("MulFunctor<float>",) * 2),
                            bytes_us(moved, .7), bytes_us(moved, 2.7), ["slow-memory-kernels"])
+    moved = 2 * 16 * 32000 * 512 * 2
+    softmax = "void at::native::(anonymous namespace)::cunn_%s<c10::BFloat16, float, c10::BFloat16, ...>(...)"
+    yield "softmax-across", one("aten::_log_softmax", "bf16[16,32000,512] =1 =False", softmax % "SpatialSoftMaxForward",
+                                bytes_us(moved, .6), bytes_us(moved, 3.5), ["strided-elementwise"], "MI300X",
+                                "bf16[16,512,32000] =2 =False", softmax % "SoftMaxForward")
     moved = 2 * 4194304 * 8 * 2
     yield "short-softmax", one(
         "aten::_softmax", "half[4194304,8] =-1 =False",
@@ -547,6 +556,15 @@ def passes():
         call("aten::copy_", f"{short} {full} =False", (COPY, bytes_us(6 * logits, 2.9)))],
         [head, call("liger::cross_entropy", f"{short} long[{rows}]", ("liger_cross_entropy_kernel",
                                                                       bytes_us(4 * logits, 2.7)))], ["vocabulary-loss"])
+    image, vectors = "half[64,256,56,56]@802816,1,14336,256", " ".join(["float[256]"] * 4)
+    moved, flops = 4 * 64 * 256 * 56 * 56, 2 * 64 * 56 * 56 * 256 * 256 * 9
+    convolve = call("aten::cudnn_convolution", image + " half[256,256,3,3]" + CONV % 1, (FPROP, flops_us(flops, 230)))
+
+    def norm(learns, kernel, kernel_us):
+        return call("aten::cudnn_batch_norm", f"{image} {vectors} ={learns} =0.1 =1e-05", (kernel, kernel_us))
+    yield "batch-norm-learns", Case(
+        "A100", [convolve, norm(True, "nhwc_bn_fwd_train_kernel", bytes_us(moved, .9))],
+        [convolve, norm(False, "nhwc_bn_fwd_inf_kernel", bytes_us(moved, 1.6))], ["batch-norm-in-training-mode"])
     keys, moved = "bf16[32,8,4,8192,128]", 32 * 8 * 8192 * 128 * 2
     spread = call("aten::copy_", f"{keys} {keys}@8388608,1048576,0,128,1 =False", (
         ELEMENTWISE % (("direct_copy_kernel_cuda",) * 2), bytes_us(5 * moved, 2.7)))

@@ -219,7 +219,7 @@ static const uint16_t rare_numbers[] = {
 static const uint16_t flags[] = {
     RARE(is_transposed),     RARE(is_backward),  RARE(is_strided),    RARE(is_mixed_layout),
     RARE(is_channels_first), RARE(is_scattered), RARE(meets_doubles), RARE(narrows),
-    RARE(shortens),          RARE(repeats),      RARE(unpacks),
+    RARE(shortens),          RARE(repeats),      RARE(unpacks),       RARE(is_training),
 #undef RARE
 };
 #define NUMBER_WORDS (sizeof(double) / sizeof(uint32_t))
@@ -393,7 +393,9 @@ static enum ap_status group_calls(struct finding *finding, struct ap_error *rete
         row = ap_row_set_next(&compute->counted, row);
         finding->kernel_of[call] = AP_NO_ROW;
         AP_TRY(group_of(finding, row, &compute->group_of[call], reterr));
-        compute->groups[compute->group_of[call++]].count++;
+        struct ap_compute_group *group = &compute->groups[compute->group_of[call]];
+        group->first_call = group->count++ ? group->first_call : call;
+        call++;
     }
     return AP_OK;
 }
@@ -441,6 +443,7 @@ static void take_kernel(struct finding *finding, const struct ap_device_row *lin
     struct ap_compute_group *group = &compute->groups[compute->group_of[call]];
     add_ns(compute, &compute->call_ns[call], ns);
     group->kernel_count++;
+    group->first_kernel_count += call == group->first_call;
     double moved = group->cost.bytes < 0 ? ap_compute_cost(compute, group).moved_elements : 0;
     if (moved > 0) {
         int bytes = ap_kernel_element_bytes(ap_trace_text(trace, trace->events.name[linked->row]));

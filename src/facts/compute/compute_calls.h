@@ -28,6 +28,8 @@ struct ap_compute_group {
     uint32_t count;                       /* calls */
     uint32_t timed_count;                 /* of them those with kernels */
     uint32_t kernel_count;                /* of all of them */
+    uint32_t first_call;                  /* its number */
+    uint32_t first_kernel_count;          /* its kernels */
     uint32_t cold_count;                  /* first calls that took far longer than the others */
     int64_t total_ns, median_ns, cold_ns; /* of kernels; of calls on the host in a trace without GPU work. cold: beyond the
                                              median */

@@ -139,10 +139,19 @@ static double along(const struct ap_tensor_dims *tensor, int64_t dimension)
     return (double)tensor->dims[dimension >= 0 && dimension < tensor->count ? dimension : tensor->count - 1];
 }
 
+/* Rows whose neighbors lie apart. */
+static bool goes_across(const struct ap_op_inputs *inputs, const struct ap_tensor_dims *tensor, int64_t dimension)
+{
+    int64_t at = dimension < 0 ? dimension + tensor->count : dimension;
+    return at >= 0 && at < tensor->count && tensor->dims[at] > 1 && ap_op_step(inputs, tensor, (int)at) > 1;
+}
+
 static void of_softmax(const struct ap_op_inputs *inputs, struct ap_call_cost *cost)
 {
-    cost->row_elements = along(&inputs->tensors.tensors[0], ap_op_integer(inputs, 1));
+    const struct ap_tensor_dims *first = &inputs->tensors.tensors[0];
+    cost->row_elements = along(first, ap_op_integer(inputs, 1));
     passes_over_first(inputs, cost, 2, 5);
+    cost->is_strided |= goes_across(inputs, first, ap_op_integer(inputs, 1));
 }
 
 static void of_softmax_backward(const struct ap_op_inputs *inputs, struct ap_call_cost *cost)
@@ -163,6 +172,9 @@ static double norm_parameters(const struct ap_op_inputs *inputs)
     return sum;
 }
 
+/* Arguments of batch norms. */
+enum { RUNNING_MEAN = 3, OF_BATCH = 5 };
+
 static void of_norm(const struct ap_op_inputs *inputs, struct ap_call_cost *cost)
 {
     int64_t sizes[AP_DIMS_MAX];
@@ -171,6 +183,7 @@ static void of_norm(const struct ap_op_inputs *inputs, struct ap_call_cost *cost
     for (int i = 0; i < count; i++)
         cost->row_elements *= (double)sizes[i];
     cost->parameters = norm_parameters(inputs);
+    cost->is_training = ap_op_input(inputs, RUNNING_MEAN) && ap_op_flag(inputs, OF_BATCH);
     note_channels(inputs, cost);
     passes_over_first(inputs, cost, 2, 5);
 }

@@ -28,6 +28,7 @@ struct ap_call_cost {
     bool is_strided;                   /* an input of elementwise work lies apart in memory */
     bool is_mixed_layout;              /* its inputs lie along different dimensions */
     bool is_channels_first;            /* the image of a convolution, norm or pool lies so in memory */
+    bool is_training;                  /* a batch norm that takes means of the batch, and keeps running ones */
     bool is_scattered;                 /* an index tells where it reads or writes */
     bool meets_doubles;                /* tensors of 64-bit floats and of floats of fewer bits in one call */
     bool narrows;                      /* copies wider floats into 8 bits */

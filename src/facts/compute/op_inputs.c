@@ -118,6 +118,12 @@ bool ap_op_is_strided(const struct ap_op_inputs *inputs, const struct ap_tensor_
     return steps && least != INT64_MAX && least > 1;
 }
 
+int64_t ap_op_step(const struct ap_op_inputs *inputs, const struct ap_tensor_dims *tensor, int dimension)
+{
+    const struct ap_tensor_dims *steps = steps_of(inputs, tensor);
+    return steps ? steps->dims[dimension] : 0;
+}
+
 bool ap_op_is_channels_first(const struct ap_op_inputs *inputs, const struct ap_tensor_dims *image)
 {
     const struct ap_tensor_dims *steps = steps_of(inputs, image);

@@ -31,6 +31,8 @@ int ap_op_integers(const struct ap_op_inputs *inputs, int number, int64_t *ret_i
 double ap_op_distinct(const struct ap_op_inputs *inputs, const struct ap_tensor_dims *tensor);
 /** Do its neighbors lie apart in memory, with room between them that is not read? False where the steps are not known. */
 bool ap_op_is_strided(const struct ap_op_inputs *inputs, const struct ap_tensor_dims *tensor);
+/** How far neighbors along the dimension lie apart, in elements; 0 = not known. */
+int64_t ap_op_step(const struct ap_op_inputs *inputs, const struct ap_tensor_dims *tensor, int dimension);
 /** Do the channels of an image, its second dimension, lie apart and its rows together? False where the steps are not known,
  *  and of one channel, which lies either way. */
 bool ap_op_is_channels_first(const struct ap_op_inputs *inputs, const struct ap_tensor_dims *image);

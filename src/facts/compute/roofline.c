@@ -183,6 +183,12 @@ static double tiles_for(double side, unsigned tile)
     return ceil(side / tile);
 }
 
+/* Two kernels a call: the parts of a split product are summed up. */
+static bool adds_up_parts(const struct judged *judged)
+{
+    return judged->group->kernel_count > judged->group->timed_count;
+}
+
 /* Which side of a tile lies along which side of the product differs: the way that wastes less is taken. */
 static double best_tiles(const struct ap_call_cost *cost, const struct ap_kernel_tile *tile)
 {
@@ -206,7 +212,7 @@ static void find_tiles(const struct judged *judged, const struct ap_trace *trace
         return;
     double tiles = best_tiles(&judged->cost, &tile);
     roofline->tile_ratio = judged->cost.batch * judged->cost.m * judged->cost.n / (tiles * tile.rows * tile.columns);
-    if (tile.splits_inner || !device || !has_multiprocessors(device) || device->peak.sm_count <= 0)
+    if (tile.splits_inner || adds_up_parts(judged) || !device || !has_multiprocessors(device) || device->peak.sm_count <= 0)
         return;
     roofline->wave_ratio = tiles / (ceil(tiles / device->peak.sm_count) * device->peak.sm_count);
 }
@@ -227,14 +233,13 @@ static bool fills_little(const struct ap_roofline *roofline)
            (roofline->wave_ratio >= 0 && roofline->wave_ratio < WAVE_RATIO);
 }
 
-/* Of the usual tiles there are few, each of which goes along the whole inner size. Two kernels a call: the parts of a split
- * product are summed up. */
+/* Of the usual tiles there are few, each of which goes along the whole inner size. */
 static bool is_unsplit(const struct judged *judged, struct ap_text kernel, double multiprocessors)
 {
     const struct ap_call_cost *cost = &judged->cost;
     double tiles = cost->batch * tiles_for(cost->m, USUAL_TILE) * tiles_for(cost->n, USUAL_TILE);
-    return cost->k >= LONG_SUM * fmax(cost->m, cost->n) && tiles * 2 <= multiprocessors &&
-           judged->group->kernel_count <= judged->group->timed_count && !ap_kernel_splits_inner(kernel);
+    return cost->k >= LONG_SUM * fmax(cost->m, cost->n) && tiles * 2 <= multiprocessors && !adds_up_parts(judged) &&
+           !ap_kernel_splits_inner(kernel);
 }
 
 /* From Hopper on each generation for servers has matrix instructions of its own, and kernels of an older one are far below

@@ -19,8 +19,7 @@
 #define VARIED_NAMES 12  /* of operators in them */
 #define KINDS_MAX 64     /* of loops, by their operators */
 #define CELL_KEEPS 0.6   /* of a loop over such cells: measured with small ones, 0.55 to 1 */
-#define LSTM_KEEPS \
-    0.5 /* of what cells of an LSTM compute: products with the input join over time, those with the state do not */
+#define LSTM_KEEPS 0.5   /* of the arithmetic of LSTM cells: products with the input join over time, the others do not */
 #define MODULE_DEPTH 100 /* rows around an operator in which its module is looked for */
 
 /* Finds rows of a kind, takes them, multiplies them, puts the results back. Layers of a graph network take all neighbors. */
@@ -232,16 +231,18 @@ struct pass_words {
 static struct pass_words words_of_pass(const struct ap_habit_rows *rows, size_t start, size_t period)
 {
     struct pass_words pass = { .copies = true, .views = true };
-    bool has_copy = false;
+    bool has_copy = false, attends = true; /* and nothing else: layers have products beside */
     for (size_t i = 0; i < period; i++) {
         uint64_t words = ap_item_words(rows, &rows->items[start + i]);
         bool is_view = AP_HAS(words, NO_WORK) || AP_HAS(words, VIEW);
         pass.any |= words;
+        attends &= AP_HAS(words, ATTENTION) || (is_view && !AP_HAS(words, HEAVY));
         has_copy |= AP_HAS(words, COPY);
         pass.copies &= AP_HAS(words, COPY) || is_view;
         pass.views &= is_view;
     }
     pass.copies &= has_copy;
+    pass.any &= attends ? ~AP_BIT(MODEL) : pass.any;
     return pass;
 }
 

@@ -9,7 +9,8 @@
 
 #include "poison.h"
 
-#define SMALL_BYTES (1 << 20) /* smaller ones are bound by latency */
+#define SMALL_BYTES (1 << 20)          /* smaller ones are bound by latency */
+#define LARGE_BYTES (INT64_C(8) << 20) /* from here on the link tells, not the latency */
 
 /* Collectives of one kind: rows order[first .. first + count). */
 struct kind {
@@ -346,7 +347,15 @@ struct sums {
     int64_t slowest_ns;                 /* the largest such excess */
     uint32_t slowest;                   /* row; AP_NO_ROW = none is slow */
     double worst_over_best;
+    double best_bus; /* bytes per ns of the fastest large one on a device; 0 = none */
 };
+
+static void note_speed(struct sums *sums, const struct ap_collective_row *row, int64_t dur_ns)
+{
+    double factor = ap_collective_bus_factor(row->operation, row->group_size);
+    double bus = row->on_host || row->bytes < LARGE_BYTES || dur_ns <= 0 ? 0 : (double)row->bytes * factor / (double)dur_ns;
+    sums->best_bus = bus > sums->best_bus ? bus : sums->best_bus;
+}
 
 static void sum_row(struct report *report, struct sums *sums, const struct ap_collective_row *row)
 {
@@ -355,6 +364,7 @@ static void sum_row(struct report *report, struct sums *sums, const struct ap_co
     *total = ap_add_sat(*total, dur, &report->overflowed);
     if (row->bytes > 0) {
         sums->bytes = ap_add_sat(sums->bytes, row->bytes, &report->overflowed);
+        note_speed(sums, row, dur);
         if (ap_collective_dtype_is_wide_float(row->dtype))
             sums->wide_bytes = ap_add_sat(sums->wide_bytes, row->bytes, &report->overflowed);
     }
@@ -492,6 +502,7 @@ static void add_totals(const struct report *report, const struct sums *sums, str
     ap_add_time(model, host, "total_dur_us", sums->host_ns);
     ap_add_count(model, to, "calls", (int64_t)collectives->call_count);
     ap_add_count(model, to, "missing_details_count", (int64_t)collectives->missing_details_count);
+    ap_add_known_number(model, to, "large_busbw_gigabytes_per_s", sums->best_bus > 0, sums->best_bus);
 }
 
 static void add_trains(const struct ap_part_context *context, struct report *report, struct ap_model *model,

@@ -58,6 +58,11 @@ void ap_compute_add_longest(const struct ap_compute_work *work, struct ap_model 
 void ap_compute_add_sums(const struct ap_compute_work *work, struct ap_model *model, struct ap_value *to);
 /** promoted, vocabulary, drawn, scaling, dequantized, channels_first, empty_tiles, repeated, recast, wide_attention */
 void ap_compute_add_patterns(const struct ap_compute_work *work, struct ap_model *model, struct ap_value *to);
+/** searched, trained_norms, vector_runs */
+void ap_compute_add_modes(const struct ap_compute_work *work, struct ap_model *model, struct ap_value *to);
+/** An object of a pattern: its calls, and what they take beyond @keeps_ns. */
+void ap_compute_add_pattern(const struct ap_compute_work *work, const struct ap_compute_sum *sum, double keeps_ns,
+                            const char *key, struct ap_model *model, struct ap_value *to);
 /** operators, kernels */
 AP_MUST_CHECK enum ap_status ap_compute_add_lists(const struct ap_compute_work *work, struct ap_model *model,
                                                   struct ap_value *to, struct ap_error *reterr);

@@ -47,8 +47,8 @@ static struct ap_text name_of(const struct ap_compute_work *work, uint32_t index
     return ap_trace_text(work->context->trace, work->compute.groups[index].name);
 }
 
-static void add_pattern(const struct ap_compute_work *work, const struct ap_compute_sum *sum, double keeps_ns,
-                        const char *key, struct ap_model *model, struct ap_value *to)
+void ap_compute_add_pattern(const struct ap_compute_work *work, const struct ap_compute_sum *sum, double keeps_ns,
+                            const char *key, struct ap_model *model, struct ap_value *to)
 {
     struct ap_value *row = ap_add_object(model, to, key);
     ap_add_count(model, row, "count", (int64_t)sum->count);
@@ -66,6 +66,17 @@ static struct ap_call_cost cost_of(const struct ap_compute_work *work, uint32_t 
 
 /* ---- the loss over a large vocabulary ---- */
 
+/* log_softmax alone gives scores, as a search by beams wants them. */
+static bool has_loss(const struct ap_trace *trace)
+{
+    static const char *const names[] = { "aten::nll_loss_forward", "aten::nll_loss2d_forward", "aten::cross_entropy_loss",
+                                         "aten::kl_div", "aten::_log_softmax_backward_data" };
+    for (size_t i = 0; i < AP_COUNT_OF(names); i++)
+        if (ap_trace_find_text(trace, names[i]))
+            return true;
+    return false;
+}
+
 static bool is_loss_of_vocabulary(const struct ap_compute_work *work, uint32_t index)
 {
     struct ap_call_cost cost = cost_of(work, index);
@@ -79,7 +90,8 @@ static void add_vocabulary(const struct ap_compute_work *work, struct ap_model *
     struct ap_compute_sum sum = { .count = 0 };
     struct sizes sizes = { .count = 0 };
     double logits = 0;
-    for (uint32_t index = 0; index < work->compute.group_count; index++) {
+    bool in_loss = has_loss(work->context->trace);
+    for (uint32_t index = 0; in_loss && index < work->compute.group_count; index++) {
         double elements = cost_of(work, index).elements;
         if (!is_loss_of_vocabulary(work, index))
             continue;
@@ -93,9 +105,9 @@ static void add_vocabulary(const struct ap_compute_work *work, struct ap_model *
             ap_compute_sum_add(work, &sum, index);
     }
     bool is_known = work->has_device && work->device.peak.gb_s > 0;
-    add_pattern(work, &sum,
-                is_known ? logits * LOGITS_KEPT_BYTES / work->device.peak.gb_s : (double)sum.total_ns * LOGITS_KEPT,
-                "vocabulary", model, to);
+    ap_compute_add_pattern(
+        work, &sum, is_known ? logits * LOGITS_KEPT_BYTES / work->device.peak.gb_s : (double)sum.total_ns * LOGITS_KEPT,
+        "vocabulary", model, to);
 }
 
 /* ---- drawing from a large vocabulary ---- */
@@ -129,8 +141,9 @@ static void add_drawn(const struct ap_compute_work *work, struct ap_model *model
             has_size(&sizes, cost_of(work, index).elements))
             ap_compute_sum_add(work, &sum, index);
     bool is_known = work->has_device && work->device.peak.gb_s > 0;
-    add_pattern(work, &sum, is_known ? logits * LOGIT_BYTES / work->device.peak.gb_s : (double)sum.total_ns * LOGITS_KEPT,
-                "drawn", model, to);
+    ap_compute_add_pattern(work, &sum,
+                           is_known ? logits * LOGIT_BYTES / work->device.peak.gb_s : (double)sum.total_ns * LOGITS_KEPT,
+                           "drawn", model, to);
 }
 
 /* ---- products of 8 bits ---- */
@@ -166,7 +179,7 @@ static void add_scaling(const struct ap_compute_work *work, struct ap_model *mod
     for (uint32_t index = 0; multiplies && index < work->compute.group_count; index++)
         if (has_size(&sizes, cost_of(work, index).elements) && scales(work, index))
             ap_compute_sum_add(work, &sum, index);
-    add_pattern(work, &sum, casts_ns, "scaling", model, to);
+    ap_compute_add_pattern(work, &sum, casts_ns, "scaling", model, to);
 }
 
 /* As many elements as layers have weights, in a run that trains none; where a side of them is told from the input. */
@@ -210,7 +223,7 @@ static void add_promoted(const struct ap_compute_work *work, struct ap_model *mo
     for (uint32_t index = 0; index < work->compute.group_count; index++)
         if (cost_of(work, index).meets_doubles)
             ap_compute_sum_add(work, &sum, index);
-    add_pattern(work, &sum, 0, "promoted", model, to);
+    ap_compute_add_pattern(work, &sum, 0, "promoted", model, to);
 }
 
 /* ---- weights that are cast for each product ---- */
@@ -225,7 +238,7 @@ static void add_recast(const struct ap_compute_work *work, struct ap_model *mode
     for (uint32_t index = 0; index < compute->group_count; index++)
         if (cost_of(work, index).shortens && has_size(&sizes, cost_of(work, index).elements))
             ap_compute_sum_add(work, &sum, index);
-    add_pattern(work, &sum, 0, "recast", model, to);
+    ap_compute_add_pattern(work, &sum, 0, "recast", model, to);
 }
 
 /* ---- attention in 32 bits among products in 16 ---- */
@@ -250,7 +263,7 @@ static void add_wide_attention(const struct ap_compute_work *work, struct ap_mod
         if (work->has_device)
             kept_ns -= ap_roofline_saved_by_16_bits_ns(group, &work->rooflines[index], &work->device);
     }
-    add_pattern(work, &sum, kept_ns, "wide_attention", model, to);
+    ap_compute_add_pattern(work, &sum, kept_ns, "wide_attention", model, to);
 }
 
 /* ---- tiles of products that leave the device empty ---- */
@@ -308,7 +321,7 @@ static void add_channels_first(const struct ap_compute_work *work, struct ap_mod
     if (!convolves)
         sum = (struct ap_compute_sum){ .count = 0 };
     double saved_ns = convolves ? fmax(slow_ns, (double)compute->turn_ns) + between_ns : 0;
-    add_pattern(work, &sum, (double)sum.total_ns - saved_ns, "channels_first", model, to);
+    ap_compute_add_pattern(work, &sum, (double)sum.total_ns - saved_ns, "channels_first", model, to);
 }
 
 /* ---- copies of what is spread out ---- */
@@ -319,7 +332,7 @@ static void add_repeated(const struct ap_compute_work *work, struct ap_model *mo
     for (uint32_t index = 0; index < work->compute.group_count; index++)
         if (cost_of(work, index).repeats)
             ap_compute_sum_add(work, &sum, index);
-    add_pattern(work, &sum, 0, "repeated", model, to);
+    ap_compute_add_pattern(work, &sum, 0, "repeated", model, to);
 }
 
 void ap_compute_add_patterns(const struct ap_compute_work *work, struct ap_model *model, struct ap_value *to)
@@ -334,4 +347,5 @@ void ap_compute_add_patterns(const struct ap_compute_work *work, struct ap_model
     add_repeated(work, model, to);
     add_recast(work, model, to);
     add_wide_attention(work, model, to);
+    ap_compute_add_modes(work, model, to);
 }

@@ -56,6 +56,23 @@ static void the_way_to_a_node_goes_with_it(void)
     is_int(loop_behind(355), 199 + 30, "not from where the program went on");
 }
 
+/* Windows of a series are cut, of data alone: they bear the number of the node that the layer behind makes. */
+static void a_loop_without_nodes_takes_none_of_others(void)
+{
+    struct run run;
+    begin(&run);
+    for (int i = 0; i < 20; i++)
+        op(&run, "aten::slice", i * 10, 4, 100);
+    op(&run, "aten::stack", 200, 9, 100);
+    op(&run, "aten::lstm", 210, 50, 100);
+    op(&run, "aten::select", 270, 5, 101);
+    node(&run, 300, 50, 101);
+    node(&run, 350, 400, 100);
+    analyze(&run);
+    is_int(habit(&run, "operator_loop", "total_us"), 209, "from the first to the stack, and not the layer's backward");
+    end(&run);
+}
+
 /* Ten steps of @per_step calls each; @are_marked or not. */
 static int64_t loops_of_steps(int per_step, bool are_marked)
 {
@@ -1763,6 +1780,7 @@ int main(void)
 {
     a_loop_is_told_with_its_backward();
     the_way_to_a_node_goes_with_it();
+    a_loop_without_nodes_takes_none_of_others();
     a_loop_ends_with_its_step();
     few_passes_and_layers_are_no_loop();
     long_calls_of_experts_are_dispatch_where_a_device_computes();

@@ -13,11 +13,11 @@ static void node_of(struct run *run, const char *kind, int64_t start_us, int64_t
         abort();
 }
 
-/* W + B @ A before a layer, with the node of the product; @other: what has its second gradient. */
-static void adapter(struct run *run, const char *behind_product, const char *other)
+/* W + B @ A before a layer, with the node of the @product; @other: what has its second gradient. */
+static void adapter(struct run *run, const char *product, const char *behind_product, const char *other)
 {
     begin(run);
-    op(run, "aten::matmul", 100, 50, 10);
+    op(run, product, 100, 50, 10);
     op(run, behind_product, 150, 40, 11);
     op(run, "aten::linear", 200, 30, 12);
     op(run, "aten::relu", 240, 10, 14);
@@ -34,17 +34,20 @@ static void adapter(struct run *run, const char *behind_product, const char *oth
 static void a_weight_that_two_parameters_make_is_told(void)
 {
     struct run run;
-    adapter(&run, "aten::add", "torch::autograd::AccumulateGrad");
+    adapter(&run, "aten::matmul", "aten::add", "torch::autograd::AccumulateGrad");
     is_int(habit(&run, "weight_made", "count"), 1, "once");
     is_int(habit(&run, "weight_made", "total_us"), 90 + 65 + 70,
            "the product and the sum, with their nodes and the layer's");
     is_int(habit(&run, "weight_made", "saves_us"), 147 + 35, "of the layer's node the gradient of the weight");
     end(&run);
-    adapter(&run, "aten::add", "ReluBackward0");
+    adapter(&run, "aten::matmul", "aten::add", "ReluBackward0");
     is_int(habit(&run, "weight_made", "count"), 0, "one factor is an activation: a layer and a residual");
     end(&run);
-    adapter(&run, "aten::relu", "torch::autograd::AccumulateGrad");
+    adapter(&run, "aten::matmul", "aten::relu", "torch::autograd::AccumulateGrad");
     is_int(habit(&run, "weight_made", "count"), 0, "no sum of weights");
+    end(&run);
+    adapter(&run, "aten::conv2d", "aten::add", "torch::autograd::AccumulateGrad");
+    is_int(habit(&run, "weight_made", "count"), 0, "weight and bias of a layer before a residual sum");
     end(&run);
 }
 

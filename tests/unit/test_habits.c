@@ -1668,6 +1668,35 @@ static void heads_of_one_input_are_a_loop(void)
     end(&run);
 }
 
+/* Four heads of attention, whose products take longer than dispatch. */
+static void attention_heads(struct run *run, const char *weighs, const char *behind)
+{
+    static const char types[] = "[\"float\",\"float\",\"float\"]";
+    const char *const names[] = { "aten::linear", "aten::linear", "aten::matmul", weighs, "aten::linear", "aten::matmul" };
+    static const char *const dims[] = { "[[8,64,192],[24,192]]", "[[8,64,192],[24,192]]", "[[8,64,24],[8,24,64]]",
+                                        "[[8,64,64]]",           "[[8,64,192],[24,192]]", "[[8,64,64],[8,64,24]]" };
+    begin(run);
+    for (int i = 0; i < 24; i++)
+        op_with(run, names[i % 6], i * 300, 300, 0, dims[i % 6], types);
+    op(run, behind, 7200, 100, 0);
+    analyze(run);
+}
+
+static void heads_one_by_one_are_a_loop_though_their_calls_are_long(void)
+{
+    struct run run;
+    attention_heads(&run, "aten::softmax", "aten::cat");
+    is_int(habit(&run, "operator_loop", "count"), 1, "each makes scores and weighs with them");
+    is_int(habit(&run, "operator_loop", "saves_us"), 4745, "65 % of it: all at once take the rest");
+    end(&run);
+    attention_heads(&run, "aten::softmax", "aten::linear");
+    is_int(habit(&run, "operator_loop", "count"), 0, "layers one behind the other are put together nowhere");
+    end(&run);
+    attention_heads(&run, "aten::relu", "aten::cat");
+    is_int(habit(&run, "operator_loop", "count"), 0, "long calls of other layers are arithmetic");
+    end(&run);
+}
+
 static void the_backward_of_a_costly_order_is_costly_too(void)
 {
     static const char types[] = "[\"float\",\"float\"]";
@@ -1845,6 +1874,7 @@ int main(void)
     gradients_of_gradients_are_told();
     cells_of_many_short_calls_are_a_loop();
     heads_of_one_input_are_a_loop();
+    heads_one_by_one_are_a_loop_though_their_calls_are_long();
     the_backward_of_a_costly_order_is_costly_too();
     what_is_not_between_steps_is_no_habit();
     a_draw_from_all_that_is_sorted_is_told();

@@ -355,6 +355,54 @@ static void layers_of_all_pairs_are_told(void)
     end(&run);
 }
 
+/* Three layers, before each of which an adjacency is normalized, with a product of @product_us for the last one. @own:
+ * each has parameters of its own. */
+static void layers_of_a_graph(struct run *run, const char *begins, int64_t product_us, bool own)
+{
+    begin(run);
+    for (uint32_t layer = 0; layer < 3; layer++) {
+        int64_t at_us = 6000 * layer;
+        uint32_t number = 10 + 2 * layer;
+        op(run, begins, at_us, 20, number);
+        op(run, "aten::add", at_us + 20, 20, number);
+        op(run, "aten::sum", at_us + 40, 20, number);
+        op(run, "aten::diag", at_us + 60, 20, number);
+        op(run, "aten::matmul", at_us + 80, layer == 2 ? product_us : 500, number);
+        op(run, "aten::matmul", at_us + 80 + (layer == 2 ? product_us : 500), 100, number);
+        op(run, "aten::linear", at_us + 5180, 50, number);
+        op(run, "aten::relu", at_us + 5230, 10, number + 1);
+    }
+    op(run, "aten::sum", 18000, 10, 16);
+    op(run, "aten::neg", 18020, 2, 17);
+    for (uint32_t number = 17; number >= 10; number--) {
+        int64_t at_us = 18400 + (17 - number) * 20;
+        node_of(run, number % 2 ? "ReluBackward0" : "AddmmBackward0", at_us, 15, number);
+        if (own || number > 15)
+            node_of(run, "torch::autograd::AccumulateGrad", at_us + 16, 2, 0);
+    }
+    analyze(run);
+}
+
+static void what_layers_prepare_again_is_told_by_its_constants(void)
+{
+    struct run run;
+    layers_of_a_graph(&run, "aten::eye", 500, true);
+    is_int(habit(&run, "prepared_again", "count"), 3, "the same before each of three layers");
+    end(&run);
+    layers_of_a_graph(&run, "aten::norm", 500, true);
+    is_int(habit(&run, "prepared_again", "count"), 0, "of each layer's own weight, as spectral norms");
+    end(&run);
+    layers_of_a_graph(&run, "aten::abs", 500, true);
+    is_int(habit(&run, "prepared_again", "count"), 0, "without a constant it may be the layer's weight");
+    end(&run);
+    layers_of_a_graph(&run, "aten::eye", 500, false);
+    is_int(habit(&run, "prepared_again", "count"), 0, "a loop over pieces of the data looks the same");
+    end(&run);
+    layers_of_a_graph(&run, "aten::eye", 5000, true);
+    is_int(habit(&run, "prepared_again", "count"), 2, "what takes far longer is of other data");
+    end(&run);
+}
+
 int main(void)
 {
     a_weight_that_two_parameters_make_is_told();
@@ -366,5 +414,6 @@ int main(void)
     values_that_are_read_behind_layers_are_told();
     pairs_are_told_by_gradients_that_are_summed_up();
     layers_of_all_pairs_are_told();
+    what_layers_prepare_again_is_told_by_its_constants();
     return done();
 }

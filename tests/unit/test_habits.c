@@ -1642,6 +1642,38 @@ static void cells_of_many_short_calls_are_a_loop(void)
     }
 }
 
+/* A filter bank is filled value by value: a triangle of another width for each band, so no pass is like the next one. */
+static void fills(struct run *run, int bands, const char *sometimes)
+{
+    int64_t at_us = 0;
+    begin(run);
+    for (int band = 0; band < bands; band++) {
+        op(run, "aten::select", at_us++ * 5, 4, 0);
+        op(run, "aten::item", at_us++ * 5, 4, 0);
+        for (int i = 0; i < 2 + band * band % 7; i++) {
+            op(run, "aten::select", at_us++ * 5, 4, 0);
+            op(run, "aten::fill_", at_us++ * 5, 4, 0);
+        }
+        if (band % 8 == 0)
+            op(run, sometimes, at_us++ * 5, 4, 0);
+    }
+    analyze(run);
+}
+
+static void a_loop_with_passes_that_differ_is_told_without_frames(void)
+{
+    struct run run;
+    fills(&run, 40, "aten::neg");
+    is_int(habit(&run, "scalar_loop", "count"), 1, "few operators, very often");
+    end(&run);
+    fills(&run, 16, "aten::neg");
+    is_int(habit(&run, "scalar_loop", "count"), 0, "not so often");
+    end(&run);
+    fills(&run, 40, "aten::linear");
+    is_int(habit(&run, "scalar_loop", "count"), 0, "layers between them: a model that is not known");
+    end(&run);
+}
+
 /* Layers of one width for inputs of one, and all that they make put together. */
 static void heads(struct run *run, const char *input, const char *last)
 {
@@ -1874,6 +1906,7 @@ int main(void)
     gradients_of_gradients_are_told();
     cells_of_many_short_calls_are_a_loop();
     heads_of_one_input_are_a_loop();
+    a_loop_with_passes_that_differ_is_told_without_frames();
     heads_one_by_one_are_a_loop_though_their_calls_are_long();
     the_backward_of_a_costly_order_is_costly_too();
     what_is_not_between_steps_is_no_habit();

@@ -17,8 +17,10 @@
 #define HEADS_KEEP 0.35  /* of heads of attention one by one, for all of them at once: measured, 0.35 to 0.65 */
 #define LEAST_VARIED 64  /* calls right in one run of a function whose passes differ */
 #define VARIED_NAMES 12  /* of operators in them */
-#define KINDS_MAX 64     /* of loops, by their operators */
-#define CELL_KEEPS 0.6   /* of a loop over such cells: measured with small ones, 0.55 to 1 */
+#define UNFRAMED 256     /* calls likewise, where no frame of the user's is recorded */
+#define UNFRAMED_NAMES 6
+#define KINDS_MAX 64   /* of loops, by their operators */
+#define CELL_KEEPS 0.6 /* of a loop over such cells: measured with small ones, 0.55 to 1 */
 #define LSTM_KEEPS \
     0.5 /* of what cells of an LSTM compute: products with the input join over time, those with the state do not */
 #define MODULE_DEPTH 100 /* rows around an operator in which its module is looked for */
@@ -343,6 +345,8 @@ static bool begins_step(const struct ap_habit_rows *rows, size_t at)
 
 /* ---- loops whose passes differ, as those with an if in them do ---- */
 
+#define OF_MODEL (AP_BIT(HEAVY) | AP_BIT(MODEL) | AP_BIT(PRODUCT) | AP_BIT(COLLECTIVE))
+
 /* Calls one after the other right in one run of a function of the user's. */
 struct frame_run {
     size_t start;
@@ -363,10 +367,10 @@ static uint32_t frame_of(const struct ap_habit_rows *rows, uint32_t row)
     return AP_NO_ROW;
 }
 
-static bool has_loop(const struct ap_habit_rows *rows, struct frame_run *run, size_t end)
+/* Of the items from @start on: these never go back. */
+static bool has_loop(const struct ap_habit_rows *rows, struct frame_run *run, size_t start, size_t end)
 {
-    int64_t start_ns = ap_item_start_ns(rows, &rows->items[run->start]),
-            end_ns = ap_item_end_ns(rows, &rows->items[end - 1]);
+    int64_t start_ns = ap_item_start_ns(rows, &rows->items[start]), end_ns = ap_item_end_ns(rows, &rows->items[end - 1]);
     while (run->next_loop < rows->loop_count && rows->loops[run->next_loop].end_ns <= start_ns)
         run->next_loop++;
     return run->next_loop < rows->loop_count && rows->trace->events.start_ns[rows->loops[run->next_loop].row] < end_ns;
@@ -375,12 +379,11 @@ static bool has_loop(const struct ap_habit_rows *rows, struct frame_run *run, si
 /* Many calls of few operators, which take pieces or read values, and no layers: passes of a loop, whatever their order. */
 static enum ap_status end_frame_run(struct ap_habit_rows *rows, struct frame_run *run, size_t end, struct ap_error *reterr)
 {
-    uint64_t of_model = AP_BIT(HEAVY) | AP_BIT(MODEL) | AP_BIT(PRODUCT) | AP_BIT(COLLECTIVE);
     size_t calls = end - run->start;
     struct ap_habit_loop *loop;
-    if (run->frame == AP_NO_ROW || calls < LEAST_VARIED || run->name_count > VARIED_NAMES ||
-        calls < run->name_count * LEAST_PASSES || !(run->any & (AP_BIT(PIECE) | AP_BIT(SCALAR))) || (run->any & of_model) ||
-        has_loop(rows, run, end))
+    if (calls < (run->frame == AP_NO_ROW ? UNFRAMED : LEAST_VARIED) || run->name_count > VARIED_NAMES ||
+        calls < run->name_count * LEAST_PASSES || !(run->any & (AP_BIT(PIECE) | AP_BIT(SCALAR))) || (run->any & OF_MODEL) ||
+        (run->frame != AP_NO_ROW && has_loop(rows, run, run->start, end)))
         return AP_OK;
     enum ap_habit_id id = kind_of(run->any, false);
     int64_t paused_ns = pauses_in(rows, id, run->start, end), total_ns = loop_time(rows, run->start, end, paused_ns);
@@ -399,12 +402,18 @@ static enum ap_status end_frame_run(struct ap_habit_rows *rows, struct frame_run
     return AP_OK;
 }
 
-static void add_to_run(const struct ap_habit_rows *rows, struct frame_run *run, const struct ap_habit_item *item)
+static uint32_t number_of_name(const struct frame_run *run, uint32_t name)
 {
     uint32_t known = 0;
-    run->any |= ap_item_words(rows, item);
-    while (known < run->name_count && known < VARIED_NAMES && run->names[known] != item->name)
+    while (known < run->name_count && known < VARIED_NAMES && run->names[known] != name)
         known++;
+    return known;
+}
+
+static void add_to_run(const struct ap_habit_rows *rows, struct frame_run *run, const struct ap_habit_item *item)
+{
+    uint32_t known = number_of_name(run, item->name);
+    run->any |= ap_item_words(rows, item);
     if (known == run->name_count && known < VARIED_NAMES)
         run->names[run->name_count++] = item->name;
     else if (known == VARIED_NAMES)
@@ -415,13 +424,20 @@ static enum ap_status find_varied_loops(struct ap_habit_rows *rows, size_t first
 {
     struct frame_run run = { .frame = AP_NO_ROW, .next_loop = first_loop };
     for (size_t i = 0; i < rows->item_count; i++) {
-        bool is_call = ap_habit_is_call(rows, &rows->items[i]);
-        uint32_t frame = is_call ? frame_of(rows, rows->items[i].row) : AP_NO_ROW;
-        if (frame != run.frame || begins_step(rows, i)) {
+        const struct ap_habit_item *item = &rows->items[i];
+        bool is_call = ap_habit_is_call(rows, item);
+        uint32_t frame = is_call ? frame_of(rows, item->row) : AP_NO_ROW;
+        /* without a frame names alone tell where it may begin and end, and loops with passes that are alike */
+        bool may_be =
+            is_call && (frame != AP_NO_ROW || (!(ap_item_words(rows, item) & OF_MODEL) && !has_loop(rows, &run, i, i + 1)));
+        bool is_new =
+            frame == AP_NO_ROW && run.name_count == UNFRAMED_NAMES && number_of_name(&run, item->name) == UNFRAMED_NAMES;
+        if (!may_be || is_new || frame != run.frame || begins_step(rows, i)) {
             AP_TRY(end_frame_run(rows, &run, i, reterr));
-            run = (struct frame_run){ .start = i, .frame = frame, .next_loop = run.next_loop };
+            run = (struct frame_run){ .start = i + !may_be, .frame = frame, .next_loop = run.next_loop };
         }
-        add_to_run(rows, &run, &rows->items[i]);
+        if (may_be)
+            add_to_run(rows, &run, item);
     }
     return end_frame_run(rows, &run, rows->item_count, reterr);
 }

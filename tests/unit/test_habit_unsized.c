@@ -336,6 +336,25 @@ static void layer_of_pairs(struct run *run, int tensors, const char *spreads, co
     analyze(run);
 }
 
+/* Of data alone: it has the number of the node behind it, and the one before is another's. */
+static void a_call_without_node_has_none(void)
+{
+    struct run run;
+    begin(&run);
+    op(&run, "aten::mm", 50, 20, 10);
+    op(&run, "aten::matmul", 100, 50, 11);
+    op(&run, "aten::add", 150, 40, 11);
+    op(&run, "aten::linear", 200, 30, 11);
+    op(&run, "aten::relu", 240, 10, 12);
+    node_of(&run, "AddmmBackward0", 330, 70, 11);
+    node_of(&run, "MmBackward0", 405, 60, 10);
+    node_of(&run, "torch::autograd::AccumulateGrad", 470, 5, 0);
+    node_of(&run, "torch::autograd::AccumulateGrad", 475, 5, 0);
+    analyze(&run);
+    is_int(habit(&run, "weight_made", "count"), 0, "a sum of data before a layer");
+    end(&run);
+}
+
 static void layers_of_all_pairs_are_told(void)
 {
     struct run run;
@@ -414,6 +433,7 @@ int main(void)
     values_that_are_read_behind_layers_are_told();
     pairs_are_told_by_gradients_that_are_summed_up();
     layers_of_all_pairs_are_told();
+    a_call_without_node_has_none();
     what_layers_prepare_again_is_told_by_its_constants();
     return done();
 }

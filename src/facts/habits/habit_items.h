@@ -145,6 +145,9 @@ ap_link_key ap_habit_sequence_after(const struct ap_habit_rows *rows, size_t at)
  *  where it made none; 0 = none has a number. */
 ap_link_key ap_habit_last_sequence(const struct ap_habit_rows *rows, size_t at);
 
+/** The same of the item alone: 0 where it made none. */
+ap_link_key ap_habit_node_of(const struct ap_habit_rows *rows, size_t at);
+
 /** The first names of the items that differ. */
 void ap_habit_take_names(const struct ap_habit_item *items, size_t count, uint32_t names[AP_HABIT_NAMES]);
 

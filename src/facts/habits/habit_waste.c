@@ -177,7 +177,7 @@ static enum ap_status look_at_weight_of_no_size(struct ap_habit_rows *rows, size
         product--;
     uint64_t words = ap_item_words(rows, &rows->items[product]);
     return ap_habit_is_of_step(rows, at, product) && AP_HAS(words, HEAVY) && !AP_HAS(words, FORWARD) &&
-                   ap_pair_map_find(&rows->of_parameters, ap_habit_last_sequence(rows, product), 2) != AP_PAIR_NONE
+                   ap_pair_map_find(&rows->of_parameters, ap_habit_node_of(rows, product), 2) != AP_PAIR_NONE
                ? add_weight_made(rows, product, at, true, reterr)
                : AP_OK;
 }

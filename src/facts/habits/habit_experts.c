@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Like layers side by side: heads, and a mixture of experts that runs each of them on all tokens, though a few were chosen for
- * each token. */
+ * Like layers side by side: heads, and a mixture of experts that runs each of them on all tokens, though a few were chosen
+ * for each token. */
 #include "habit_items.h"
 
 #include "poison.h"

@@ -243,7 +243,7 @@ AP_MUST_CHECK enum ap_status ap_habit_look_at_padding(struct ap_habit_rows *rows
                                                       struct ap_error *reterr);
 /** Of what a DataLoader calls: images that are worked on before they are made smaller. */
 AP_MUST_CHECK enum ap_status ap_habit_find_waste_of_loading(struct ap_habit_rows *rows, struct ap_error *reterr);
-/** Are the items from @start to @end passes of @period items that begin with the same, and whose results are put together? */
+/** Are the items from @start to @end passes of @period items that begin alike, and is what they make put together? */
 bool ap_habit_are_side_by_side(const struct ap_habit_rows *rows, size_t start, size_t end, size_t period);
 /** Is a pass that begins with @start a head of attention, written out? */
 bool ap_habit_attends(const struct ap_habit_rows *rows, size_t start, size_t period);

@@ -165,8 +165,8 @@ static enum ap_status add_weight_made(struct ap_habit_rows *rows, size_t first, 
     return ap_habit_add_stretch(rows, AP_HABIT_weight_made, first, layer - 1, low_rank ? LOW_RANK_KEEPS : 0, reterr);
 }
 
-/* W + B @ A where sizes are not told: both factors are parameters, and a layer right behind takes the sum. Of a layer before a
- * sum, weight and bias are parameters as well. */
+/* W + B @ A where sizes are not told: both factors are parameters, and a layer right behind takes the sum. Of a layer before
+ * a sum, weight and bias are parameters as well. */
 static enum ap_status look_at_weight_of_no_size(struct ap_habit_rows *rows, size_t at, struct ap_error *reterr)
 {
     static const char *const adds = "aten::add", *const scales = "aten::mul";

@@ -13,11 +13,11 @@ static void node_of(struct run *run, const char *kind, int64_t start_us, int64_t
         abort();
 }
 
-/* W + B @ A before a layer, with the node of the product; @other: what has its second gradient. */
-static void adapter(struct run *run, const char *behind_product, const char *other)
+/* W + B @ A before a layer, with the node of the @product; @other: what has its second gradient. */
+static void adapter(struct run *run, const char *product, const char *behind_product, const char *other)
 {
     begin(run);
-    op(run, "aten::matmul", 100, 50, 10);
+    op(run, product, 100, 50, 10);
     op(run, behind_product, 150, 40, 11);
     op(run, "aten::linear", 200, 30, 12);
     op(run, "aten::relu", 240, 10, 14);
@@ -34,17 +34,20 @@ static void adapter(struct run *run, const char *behind_product, const char *oth
 static void a_weight_that_two_parameters_make_is_told(void)
 {
     struct run run;
-    adapter(&run, "aten::add", "torch::autograd::AccumulateGrad");
+    adapter(&run, "aten::matmul", "aten::add", "torch::autograd::AccumulateGrad");
     is_int(habit(&run, "weight_made", "count"), 1, "once");
     is_int(habit(&run, "weight_made", "total_us"), 90 + 65 + 70,
            "the product and the sum, with their nodes and the layer's");
     is_int(habit(&run, "weight_made", "saves_us"), 147 + 35, "of the layer's node the gradient of the weight");
     end(&run);
-    adapter(&run, "aten::add", "ReluBackward0");
+    adapter(&run, "aten::matmul", "aten::add", "ReluBackward0");
     is_int(habit(&run, "weight_made", "count"), 0, "one factor is an activation: a layer and a residual");
     end(&run);
-    adapter(&run, "aten::relu", "torch::autograd::AccumulateGrad");
+    adapter(&run, "aten::matmul", "aten::relu", "torch::autograd::AccumulateGrad");
     is_int(habit(&run, "weight_made", "count"), 0, "no sum of weights");
+    end(&run);
+    adapter(&run, "aten::conv2d", "aten::add", "torch::autograd::AccumulateGrad");
+    is_int(habit(&run, "weight_made", "count"), 0, "weight and bias of a layer before a residual sum");
     end(&run);
 }
 
@@ -333,6 +336,25 @@ static void layer_of_pairs(struct run *run, int tensors, const char *spreads, co
     analyze(run);
 }
 
+/* Of data alone: it has the number of the node behind it, and the one before is another's. */
+static void a_call_without_node_has_none(void)
+{
+    struct run run;
+    begin(&run);
+    op(&run, "aten::mm", 50, 20, 10);
+    op(&run, "aten::matmul", 100, 50, 11);
+    op(&run, "aten::add", 150, 40, 11);
+    op(&run, "aten::linear", 200, 30, 11);
+    op(&run, "aten::relu", 240, 10, 12);
+    node_of(&run, "AddmmBackward0", 330, 70, 11);
+    node_of(&run, "MmBackward0", 405, 60, 10);
+    node_of(&run, "torch::autograd::AccumulateGrad", 470, 5, 0);
+    node_of(&run, "torch::autograd::AccumulateGrad", 475, 5, 0);
+    analyze(&run);
+    is_int(habit(&run, "weight_made", "count"), 0, "a sum of data before a layer");
+    end(&run);
+}
+
 static void layers_of_all_pairs_are_told(void)
 {
     struct run run;
@@ -352,6 +374,54 @@ static void layers_of_all_pairs_are_told(void)
     end(&run);
 }
 
+/* Three layers, before each of which an adjacency is normalized, with a product of @product_us for the last one. @own:
+ * each has parameters of its own. */
+static void layers_of_a_graph(struct run *run, const char *begins, int64_t product_us, bool own)
+{
+    begin(run);
+    for (uint32_t layer = 0; layer < 3; layer++) {
+        int64_t at_us = 6000 * layer;
+        uint32_t number = 10 + 2 * layer;
+        op(run, begins, at_us, 20, number);
+        op(run, "aten::add", at_us + 20, 20, number);
+        op(run, "aten::sum", at_us + 40, 20, number);
+        op(run, "aten::diag", at_us + 60, 20, number);
+        op(run, "aten::matmul", at_us + 80, layer == 2 ? product_us : 500, number);
+        op(run, "aten::matmul", at_us + 80 + (layer == 2 ? product_us : 500), 100, number);
+        op(run, "aten::linear", at_us + 5180, 50, number);
+        op(run, "aten::relu", at_us + 5230, 10, number + 1);
+    }
+    op(run, "aten::sum", 18000, 10, 16);
+    op(run, "aten::neg", 18020, 2, 17);
+    for (uint32_t number = 17; number >= 10; number--) {
+        int64_t at_us = 18400 + (17 - number) * 20;
+        node_of(run, number % 2 ? "ReluBackward0" : "AddmmBackward0", at_us, 15, number);
+        if (own || number > 15)
+            node_of(run, "torch::autograd::AccumulateGrad", at_us + 16, 2, 0);
+    }
+    analyze(run);
+}
+
+static void what_layers_prepare_again_is_told_by_its_constants(void)
+{
+    struct run run;
+    layers_of_a_graph(&run, "aten::eye", 500, true);
+    is_int(habit(&run, "prepared_again", "count"), 3, "the same before each of three layers");
+    end(&run);
+    layers_of_a_graph(&run, "aten::norm", 500, true);
+    is_int(habit(&run, "prepared_again", "count"), 0, "of each layer's own weight, as spectral norms");
+    end(&run);
+    layers_of_a_graph(&run, "aten::abs", 500, true);
+    is_int(habit(&run, "prepared_again", "count"), 0, "without a constant it may be the layer's weight");
+    end(&run);
+    layers_of_a_graph(&run, "aten::eye", 500, false);
+    is_int(habit(&run, "prepared_again", "count"), 0, "a loop over pieces of the data looks the same");
+    end(&run);
+    layers_of_a_graph(&run, "aten::eye", 5000, true);
+    is_int(habit(&run, "prepared_again", "count"), 2, "what takes far longer is of other data");
+    end(&run);
+}
+
 int main(void)
 {
     a_weight_that_two_parameters_make_is_told();
@@ -363,5 +433,7 @@ int main(void)
     values_that_are_read_behind_layers_are_told();
     pairs_are_told_by_gradients_that_are_summed_up();
     layers_of_all_pairs_are_told();
+    a_call_without_node_has_none();
+    what_layers_prepare_again_is_told_by_its_constants();
     return done();
 }

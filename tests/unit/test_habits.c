@@ -56,6 +56,23 @@ static void the_way_to_a_node_goes_with_it(void)
     is_int(loop_behind(355), 199 + 30, "not from where the program went on");
 }
 
+/* Windows of a series are cut, of data alone: they bear the number of the node that the layer behind makes. */
+static void a_loop_without_nodes_takes_none_of_others(void)
+{
+    struct run run;
+    begin(&run);
+    for (int i = 0; i < 20; i++)
+        op(&run, "aten::slice", i * 10, 4, 100);
+    op(&run, "aten::stack", 200, 9, 100);
+    op(&run, "aten::lstm", 210, 50, 100);
+    op(&run, "aten::select", 270, 5, 101);
+    node(&run, 300, 50, 101);
+    node(&run, 350, 400, 100);
+    analyze(&run);
+    is_int(habit(&run, "operator_loop", "total_us"), 209, "from the first to the stack, and not the layer's backward");
+    end(&run);
+}
+
 /* Ten steps of @per_step calls each; @are_marked or not. */
 static int64_t loops_of_steps(int per_step, bool are_marked)
 {
@@ -1641,6 +1658,38 @@ static void cells_of_many_short_calls_are_a_loop(void)
     }
 }
 
+/* A filter bank is filled value by value: a triangle of another width for each band, so no pass is like the next one. */
+static void fills(struct run *run, int bands, const char *sometimes)
+{
+    int64_t at_us = 0;
+    begin(run);
+    for (int band = 0; band < bands; band++) {
+        op(run, "aten::select", at_us++ * 5, 4, 0);
+        op(run, "aten::item", at_us++ * 5, 4, 0);
+        for (int i = 0; i < 2 + band * band % 7; i++) {
+            op(run, "aten::select", at_us++ * 5, 4, 0);
+            op(run, "aten::fill_", at_us++ * 5, 4, 0);
+        }
+        if (band % 8 == 0)
+            op(run, sometimes, at_us++ * 5, 4, 0);
+    }
+    analyze(run);
+}
+
+static void a_loop_with_passes_that_differ_is_told_without_frames(void)
+{
+    struct run run;
+    fills(&run, 40, "aten::neg");
+    is_int(habit(&run, "scalar_loop", "count"), 1, "few operators, very often");
+    end(&run);
+    fills(&run, 16, "aten::neg");
+    is_int(habit(&run, "scalar_loop", "count"), 0, "not so often");
+    end(&run);
+    fills(&run, 40, "aten::linear");
+    is_int(habit(&run, "scalar_loop", "count"), 0, "layers between them: a model that is not known");
+    end(&run);
+}
+
 /* Layers of one width for inputs of one, and all that they make put together. */
 static void heads(struct run *run, const char *input, const char *last)
 {
@@ -1664,6 +1713,35 @@ static void heads_of_one_input_are_a_loop(void)
     end(&run);
     heads(&run, "64", "64");
     is_int(habit(&run, "operator_loop", "count"), 0, "each may take what the one before has made");
+    end(&run);
+}
+
+/* Four heads of attention, whose products take longer than dispatch. */
+static void attention_heads(struct run *run, const char *weighs, const char *behind)
+{
+    static const char types[] = "[\"float\",\"float\",\"float\"]";
+    const char *const names[] = { "aten::linear", "aten::linear", "aten::matmul", weighs, "aten::linear", "aten::matmul" };
+    static const char *const dims[] = { "[[8,64,192],[24,192]]", "[[8,64,192],[24,192]]", "[[8,64,24],[8,24,64]]",
+                                        "[[8,64,64]]",           "[[8,64,192],[24,192]]", "[[8,64,64],[8,64,24]]" };
+    begin(run);
+    for (int i = 0; i < 24; i++)
+        op_with(run, names[i % 6], i * 300, 300, 0, dims[i % 6], types);
+    op(run, behind, 7200, 100, 0);
+    analyze(run);
+}
+
+static void heads_one_by_one_are_a_loop_though_their_calls_are_long(void)
+{
+    struct run run;
+    attention_heads(&run, "aten::softmax", "aten::cat");
+    is_int(habit(&run, "operator_loop", "count"), 1, "each makes scores and weighs with them");
+    is_int(habit(&run, "operator_loop", "saves_us"), 4745, "65 % of it: all at once take the rest");
+    end(&run);
+    attention_heads(&run, "aten::softmax", "aten::linear");
+    is_int(habit(&run, "operator_loop", "count"), 0, "layers one behind the other are put together nowhere");
+    end(&run);
+    attention_heads(&run, "aten::relu", "aten::cat");
+    is_int(habit(&run, "operator_loop", "count"), 0, "long calls of other layers are arithmetic");
     end(&run);
 }
 
@@ -1779,6 +1857,7 @@ int main(void)
 {
     a_loop_is_told_with_its_backward();
     the_way_to_a_node_goes_with_it();
+    a_loop_without_nodes_takes_none_of_others();
     a_loop_ends_with_its_step();
     few_passes_and_layers_are_no_loop();
     attention_alone_is_a_loop();
@@ -1844,6 +1923,8 @@ int main(void)
     gradients_of_gradients_are_told();
     cells_of_many_short_calls_are_a_loop();
     heads_of_one_input_are_a_loop();
+    a_loop_with_passes_that_differ_is_told_without_frames();
+    heads_one_by_one_are_a_loop_though_their_calls_are_long();
     the_backward_of_a_costly_order_is_costly_too();
     what_is_not_between_steps_is_no_habit();
     a_draw_from_all_that_is_sorted_is_told();

@@ -1,13 +1,70 @@
 /* SPDX-License-Identifier: MIT
- * A mixture of experts that runs each of them on all tokens, though a few were chosen for each token. */
+ * Like layers side by side: heads, and a mixture of experts that runs each of them on all tokens, though a few were chosen
+ * for each token. */
 #include "habit_items.h"
 
 #include "poison.h"
 
+#define LEAST_HEADS 4  /* of attention */
+#define LEAST_LAYERS 8 /* of other passes whose results are put together */
 #define LEAST_EXPERTS 4
 #define MOST_EXPERTS 1024
 #define CHOSEN_ITEMS 24 /* operators behind the choice, one of which is called with what was chosen */
 #define EXPERT_ITEMS 64 /* operators of one expert */
+
+/* ---- heads ---- */
+
+/* Scores, their softmax, and what it weighs; a pass may begin anywhere. */
+bool ap_habit_attends(const struct ap_habit_rows *rows, size_t start, size_t period)
+{
+    size_t products = 0, weighs = 0;
+    for (size_t i = start; i < start + period; i++) {
+        uint64_t words = ap_item_words(rows, &rows->items[i]);
+        products += AP_HAS(words, HEAVY) && !AP_HAS(words, FORWARD);
+        weighs += ap_text_is(ap_trace_text(rows->trace, rows->items[i].name), "aten::softmax");
+    }
+    return weighs == 1 && products == 2;
+}
+
+/* The last size of what the operator makes; 0 = not known. */
+static int64_t width_made(const struct ap_habit_rows *rows, size_t at)
+{
+    struct ap_tensor_list list;
+    uint64_t words = ap_item_words(rows, &rows->items[at]);
+    if (!AP_HAS(words, HEAVY) || !ap_habit_read_tensors(rows, at, &list) || list.count < 2)
+        return 0;
+    const struct ap_tensor_dims *second = &list.tensors[1];
+    return AP_HAS(words, WEIGHTED) ? second->count == 2 ? second->dims[0] : 0 : second->dims[second->count - 1];
+}
+
+/* Of the last pass before @end: the first layer of it. */
+static size_t first_layer(const struct ap_habit_rows *rows, size_t start, size_t end)
+{
+    while (start < end && !AP_HAS(ap_item_words(rows, &rows->items[start]), MODEL))
+        start++;
+    return start;
+}
+
+/* Heads, experts, rows: each pass begins with a tensor of the same sizes and makes one of another width, so none goes on
+ * with what the one before has made; right behind the last one all results are put together. */
+bool ap_habit_are_side_by_side(const struct ap_habit_rows *rows, size_t start, size_t end, size_t period)
+{
+    struct ap_tensor_list one, other;
+    size_t least = ap_habit_attends(rows, start, period) ? LEAST_HEADS : LEAST_LAYERS;
+    size_t layer = first_layer(rows, end - period, end), before = layer - period, last = end;
+    if (end >= rows->item_count || (end - start) / period < least || layer == end || before < start ||
+        !AP_HAS(ap_item_words(rows, &rows->items[end]), GATHER) || rows->items[end].step != rows->items[start].step ||
+        !ap_habit_is_same(rows, layer, before) || !ap_habit_read_tensors(rows, layer, &one) ||
+        !ap_habit_read_tensors(rows, layer - (end - start) / period * period + period, &other) ||
+        !ap_tensor_equal(&one.tensors[0], &other.tensors[0]))
+        return false;
+    while (last > layer && !AP_HAS(ap_item_words(rows, &rows->items[last - 1]), HEAVY))
+        last--;
+    int64_t width = last > layer ? width_made(rows, last - 1) : 0;
+    return width && one.tensors[0].count && width != one.tensors[0].dims[one.tensors[0].count - 1];
+}
+
+/* ---- experts ---- */
 
 struct choice {
     double tokens;

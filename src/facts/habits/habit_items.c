@@ -511,7 +511,13 @@ ap_link_key ap_habit_sequence_after(const struct ap_habit_rows *rows, size_t at)
 ap_link_key ap_habit_last_sequence(const struct ap_habit_rows *rows, size_t at)
 {
     ap_link_key own = ap_item_sequence(rows, &rows->items[at]), next = ap_habit_sequence_after(rows, at);
-    return own && next > own && next - own <= MOST_NODES_OF_ONE ? next - 1 : own;
+    return own && next >= own && next - own <= MOST_NODES_OF_ONE ? next - 1 : own;
+}
+
+ap_link_key ap_habit_node_of(const struct ap_habit_rows *rows, size_t at)
+{
+    ap_link_key last = ap_habit_last_sequence(rows, at);
+    return last >= ap_item_sequence(rows, &rows->items[at]) ? last : 0;
 }
 
 void ap_habit_take_names(const struct ap_habit_item *items, size_t count, uint32_t names[AP_HABIT_NAMES])

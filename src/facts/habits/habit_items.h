@@ -141,8 +141,12 @@ bool ap_habit_is_call(const struct ap_habit_rows *rows, const struct ap_habit_it
 /** The number of the next call that has one: this one made the nodes from its own number to before that. 0 = none. */
 ap_link_key ap_habit_sequence_after(const struct ap_habit_rows *rows, size_t at);
 
-/** The number of the last node that the item made: an operator of several makes them from its own number on. 0 = none. */
+/** The number of the last node that the item made: an operator of several makes them from its own number on. Less than that
+ *  where it made none; 0 = none has a number. */
 ap_link_key ap_habit_last_sequence(const struct ap_habit_rows *rows, size_t at);
+
+/** The same of the item alone: 0 where it made none. */
+ap_link_key ap_habit_node_of(const struct ap_habit_rows *rows, size_t at);
 
 /** The first names of the items that differ. */
 void ap_habit_take_names(const struct ap_habit_item *items, size_t count, uint32_t names[AP_HABIT_NAMES]);
@@ -239,6 +243,10 @@ AP_MUST_CHECK enum ap_status ap_habit_look_at_padding(struct ap_habit_rows *rows
                                                       struct ap_error *reterr);
 /** Of what a DataLoader calls: images that are worked on before they are made smaller. */
 AP_MUST_CHECK enum ap_status ap_habit_find_waste_of_loading(struct ap_habit_rows *rows, struct ap_error *reterr);
+/** Are the items from @start to @end passes of @period items that begin alike, and is what they make put together? */
+bool ap_habit_are_side_by_side(const struct ap_habit_rows *rows, size_t start, size_t end, size_t period);
+/** Is a pass that begins with @start a head of attention, written out? */
+bool ap_habit_attends(const struct ap_habit_rows *rows, size_t start, size_t period);
 /** A mixture of experts of which each runs on all tokens, as loops. */
 AP_MUST_CHECK enum ap_status ap_habit_find_experts(struct ap_habit_rows *rows, struct ap_error *reterr);
 /** Metrics that are computed of all results so far in each step. */

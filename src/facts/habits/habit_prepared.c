@@ -7,6 +7,8 @@
 
 #define LEAST_ITEMS 4       /* fewer are an index, or a view of one */
 #define LEAST_ELEMENTS 2049 /* fewer may be statistics of channels, which each frozen norm has of its own */
+#define UNSIZED_ITEMS 6     /* where sizes do not tell how much data there is, and whether it is the same */
+#define UNSIZED_NS 200000   /* likewise */
 #define LEAST_TRACED 2      /* times in one pass */
 #define MOST_TRACED 64      /* of more of them in one pass, those behind are left out */
 
@@ -55,6 +57,12 @@ static bool has_data(const struct ap_habit_rows *rows, size_t first, size_t end)
                 return true;
     }
     return false;
+}
+
+static bool has_sizes(const struct ap_habit_rows *rows, size_t at)
+{
+    struct ap_tensor_list list;
+    return ap_habit_read_tensors(rows, at, &list);
 }
 
 /* Is it the layer's own weight that was made, of packed numbers say? Another layer's is another one. */
@@ -120,17 +128,35 @@ static bool has_own_parameters(const struct ap_habit_rows *rows, size_t layer)
     return false;
 }
 
+static int64_t time_of(const struct ap_habit_rows *rows, size_t end, size_t count)
+{
+    return ap_item_end_ns(rows, &rows->items[end - 1]) - ap_item_start_ns(rows, &rows->items[end - count]);
+}
+
+/* Without sizes: by more operators, which take about as long; where what belongs to data begins with a constant, as degrees,
+ * self-loops and masks do, and no weight of the layer's own is made ready. */
+static bool is_again_unsized(const struct ap_habit_rows *rows, const struct stretch *last, const struct stretch *next,
+                             size_t equal)
+{
+    if (equal < UNSIZED_ITEMS || !has_own_parameters(rows, last->end) || !has_own_parameters(rows, next->end))
+        return false;
+    int64_t last_ns = time_of(rows, last->end, equal), next_ns = time_of(rows, next->end, equal);
+    bool has_constant = false;
+    for (size_t back = 1; back <= equal; back++)
+        has_constant |= AP_HAS(ap_item_words(rows, &rows->items[next->end - back]), CONSTANT);
+    return has_constant && last_ns >= UNSIZED_NS && next_ns >= UNSIZED_NS && last_ns / 2 <= next_ns &&
+           next_ns / 2 <= last_ns;
+}
+
 /* The first one is cut to what the second one has of it, too. */
 static void go_on(struct ap_habit_rows *rows, struct chain *chain, struct stretch next)
 {
     struct stretch *last = chain->count ? &chain->stretches[chain->count - 1] : NULL;
-    struct ap_tensor_list list;
-    if (!ap_habit_read_tensors(rows, next.end, &list))
-        return; /* without sizes nothing tells one layer from another */
     size_t equal = last ? equal_before(rows, last, &next) : 0;
-    if (equal < LEAST_ITEMS && chain->count > 1)
+    bool is_again = equal >= LEAST_ITEMS && (has_sizes(rows, next.end) || is_again_unsized(rows, last, &next, equal));
+    if (!is_again && chain->count > 1)
         return; /* another one between them */
-    if (equal < LEAST_ITEMS) {
+    if (!is_again) {
         chain->stretches[0] = next;
         chain->count = 1;
         chain->has_own = has_own_parameters(rows, next.end);
@@ -154,7 +180,8 @@ void ap_habit_find_prepared(struct ap_habit_rows *rows)
             end_chain(rows, &chain);
         bool is_one;
         size_t end = end_of_stretch(rows, at, &is_one);
-        if (is_one && end - at >= LEAST_ITEMS && has_data(rows, at, end) && !makes_weight(rows, end))
+        if (is_one && end - at >= LEAST_ITEMS && (has_data(rows, at, end) || !has_sizes(rows, end)) &&
+            !makes_weight(rows, end))
             go_on(rows, &chain, (struct stretch){ at, end });
         at = end > at ? end : at; /* each operator is looked at once */
     }

@@ -157,7 +157,7 @@ static size_t first_spread(const struct ap_habit_rows *rows, size_t cat)
         bool spreads = is_named(rows, back, "aten::expand") || is_named(rows, back, "aten::expand_as") ||
                        is_named(rows, back, "aten::repeat");
         if (spreads)
-            spread += ap_pair_map_find(&rows->summed, ap_habit_last_sequence(rows, back), 1) != AP_PAIR_NONE;
+            spread += ap_pair_map_find(&rows->summed, ap_habit_node_of(rows, back), 1) != AP_PAIR_NONE;
         else if (!(ap_item_words(rows, &rows->items[back]) & (AP_BIT(VIEW) | AP_BIT(PIECE))))
             break;
         if (spread == 2)

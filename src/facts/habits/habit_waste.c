@@ -165,7 +165,8 @@ static enum ap_status add_weight_made(struct ap_habit_rows *rows, size_t first, 
     return ap_habit_add_stretch(rows, AP_HABIT_weight_made, first, layer - 1, low_rank ? LOW_RANK_KEEPS : 0, reterr);
 }
 
-/* W + B @ A where sizes are not told: both factors are parameters, and a layer right behind takes the sum. */
+/* W + B @ A where sizes are not told: both factors are parameters, and a layer right behind takes the sum. Of a layer before
+ * a sum, weight and bias are parameters as well. */
 static enum ap_status look_at_weight_of_no_size(struct ap_habit_rows *rows, size_t at, struct ap_error *reterr)
 {
     static const char *const adds = "aten::add", *const scales = "aten::mul";
@@ -174,8 +175,9 @@ static enum ap_status look_at_weight_of_no_size(struct ap_habit_rows *rows, size
         return AP_OK;
     if (product && ap_text_is(ap_trace_text(rows->trace, rows->items[product].name), scales))
         product--;
-    return ap_habit_is_of_step(rows, at, product) &&
-                   ap_pair_map_find(&rows->of_parameters, ap_habit_last_sequence(rows, product), 2) != AP_PAIR_NONE
+    uint64_t words = ap_item_words(rows, &rows->items[product]);
+    return ap_habit_is_of_step(rows, at, product) && AP_HAS(words, HEAVY) && !AP_HAS(words, FORWARD) &&
+                   ap_pair_map_find(&rows->of_parameters, ap_habit_node_of(rows, product), 2) != AP_PAIR_NONE
                ? add_weight_made(rows, product, at, true, reterr)
                : AP_OK;
 }

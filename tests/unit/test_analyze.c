@@ -221,6 +221,23 @@ static void filling_in_a_bias_is_no_copy_of_the_program(void)
     end(&run);
 }
 
+static void tensors_that_operators_take_apart_are_no_loop(void)
+{
+    struct run run;
+    begin(&run);
+    row(&run, "1", "aten::select", OPERATOR, 0, 5);
+    row(&run, "1", "aten::unbind", OPERATOR, 10, 20);
+    row(&run, "1", "aten::select", OPERATOR, 12, 5);
+    row(&run, "1", "aten::slow_conv_dilated2d", OPERATOR, 40, 50);
+    row(&run, "1", "aten::select", OPERATOR, 45, 5);
+    row(&run, "1", "aten::lstm", OPERATOR, 100, 50);
+    row(&run, "1", "aten::unbind", OPERATOR, 105, 20);
+    row(&run, "1", "aten::select", OPERATOR, 110, 5);
+    analyze(&run);
+    is_int(ap_value_integer(at(&run, "cpu.signals.select.count"), -1), 2, "by index, and one of a loop over a tensor");
+    end(&run);
+}
+
 static void patterns_match_as_written(void)
 {
     static const char *const entries[] = { "aten::mm|aten::bmm", "Optimizer.step#*", "*Backward0", "*conv*" };
@@ -341,6 +358,7 @@ int main(void)
     sums_beyond_all_time_stop_there();
     old_categories_are_operators_but_no_cpu_events();
     gpu_time_is_a_union_and_what_is_exposed_is_not_covered();
+    tensors_that_operators_take_apart_are_no_loop();
     steps_and_signals_are_measured();
     waits_of_other_threads_are_none_of_the_loop();
     nothing_is_not_zero();

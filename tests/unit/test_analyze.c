@@ -171,10 +171,13 @@ static void waits_of_other_threads_are_none_of_the_loop(void)
     row(&run, "1", "aten::linear", OPERATOR, 0, 500);
     row(&run, "1", "<built-in method acquire of _thread.lock object at 0x1>", PYTHON, 500, 100);
     row(&run, "1", "aten::linear", OPERATOR, 600, 400);
+    row(&run, "1", "torch/serialization.py(1234): load", PYTHON, 100, 40);
+    row(&run, "1", "torch/nn/modules/module.py(2345): load_state_dict", PYTHON, 140, 30);
     row(&run, "2", "<built-in function sleep>", PYTHON, 0, 900);
     row(&run, "2", "<built-in method acquire of _thread.lock object at 0x2>", PYTHON, 900, 100);
     analyze(&run);
     is_int(ap_value_integer(at(&run, "cpu.signals.sleep.count"), -1), 0, "another thread sleeps");
+    is_int(us(&run, "cpu.signals.state_load.total_dur_us"), 70, "weights are read, and put into a model");
     is_int(us(&run, "cpu.signals.lock_wait.total_dur_us"), 100, "the loop waits, and so does another thread");
     end(&run);
 }

@@ -163,8 +163,8 @@ static bool is_part_of_operator(const struct ap_part_context *context, const uin
     return false;
 }
 
-/* Is the tensor taken apart by an operator that works so, as a dilated convolution does, and by no loop of the program's? One
- * that goes over a tensor calls unbind. */
+/* Is the tensor taken apart by an operator that works so, as a dilated convolution does? A loop of the program's that goes
+ * over a tensor calls unbind. */
 static bool is_taken_within(const struct ap_part_context *context, const uint64_t *bits_of_name, uint32_t row)
 {
     const struct ap_trace *trace = context->trace;

@@ -171,10 +171,13 @@ static void waits_of_other_threads_are_none_of_the_loop(void)
     row(&run, "1", "aten::linear", OPERATOR, 0, 500);
     row(&run, "1", "<built-in method acquire of _thread.lock object at 0x1>", PYTHON, 500, 100);
     row(&run, "1", "aten::linear", OPERATOR, 600, 400);
+    row(&run, "1", "torch/serialization.py(1234): load", PYTHON, 100, 40);
+    row(&run, "1", "torch/nn/modules/module.py(2345): load_state_dict", PYTHON, 140, 30);
     row(&run, "2", "<built-in function sleep>", PYTHON, 0, 900);
     row(&run, "2", "<built-in method acquire of _thread.lock object at 0x2>", PYTHON, 900, 100);
     analyze(&run);
     is_int(ap_value_integer(at(&run, "cpu.signals.sleep.count"), -1), 0, "another thread sleeps");
+    is_int(us(&run, "cpu.signals.state_load.total_dur_us"), 70, "weights are read, and put into a model");
     is_int(us(&run, "cpu.signals.lock_wait.total_dur_us"), 100, "the loop waits, and so does another thread");
     end(&run);
 }
@@ -218,6 +221,23 @@ static void filling_in_a_bias_is_no_copy_of_the_program(void)
     analyze(&run);
     is_int(us(&run, "cpu.signals.copy.total_dur_us"), 15, "what addmm copies is its own work");
     is_int(ap_value_integer(at(&run, "cpu.signals.copy.count"), -1), 3, "and is not counted");
+    end(&run);
+}
+
+static void tensors_that_operators_take_apart_are_no_loop(void)
+{
+    struct run run;
+    begin(&run);
+    row(&run, "1", "aten::select", OPERATOR, 0, 5);
+    row(&run, "1", "aten::unbind", OPERATOR, 10, 20);
+    row(&run, "1", "aten::select", OPERATOR, 12, 5);
+    row(&run, "1", "aten::slow_conv_dilated2d", OPERATOR, 40, 50);
+    row(&run, "1", "aten::select", OPERATOR, 45, 5);
+    row(&run, "1", "aten::lstm", OPERATOR, 100, 50);
+    row(&run, "1", "aten::unbind", OPERATOR, 105, 20);
+    row(&run, "1", "aten::select", OPERATOR, 110, 5);
+    analyze(&run);
+    is_int(ap_value_integer(at(&run, "cpu.signals.select.count"), -1), 2, "by index, and one of a loop over a tensor");
     end(&run);
 }
 
@@ -341,6 +361,7 @@ int main(void)
     sums_beyond_all_time_stop_there();
     old_categories_are_operators_but_no_cpu_events();
     gpu_time_is_a_union_and_what_is_exposed_is_not_covered();
+    tensors_that_operators_take_apart_are_no_loop();
     steps_and_signals_are_measured();
     waits_of_other_threads_are_none_of_the_loop();
     nothing_is_not_zero();

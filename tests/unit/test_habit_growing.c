@@ -297,6 +297,79 @@ static void lists_of_one_save_the_way_to_them(void)
     end(&run);
 }
 
+/* Tokens, each by an encoder of 32 positions and a decoder that looks at @looked_at; @between: what is there before it. */
+static void translate(struct run *run, bool encodes, int grows_by, const char *looked_at, const char *between)
+{
+    static const char three[] = "[\"float\",\"float\",\"float\"]", two[] = "[\"float\",\"float\"]";
+    char dims[120];
+    begin(run);
+    for (int i = 0; i < 6; i++) {
+        int64_t at_us = i * 1000;
+        int length = 5 + i * grows_by;
+        op_with(run, "aten::to", at_us, 5, 0, between, two);
+        if (encodes || !i) {
+            op_with(run, "aten::embedding", at_us + 10, 10, 0, "[[4000,64],[4,32]]", "[\"float\",\"long int\"]");
+            op_with(run, "aten::linear", at_us + 20, 80, 0, "[[4,32,64],[64,64]]", two);
+            op_with(run, "aten::scaled_dot_product_attention", at_us + 100, 80, 0, "[[4,2,32,32],[4,2,32,32],[4,2,32,32]]",
+                    three);
+            op_with(run, "aten::linear", at_us + 180, 80, 0, "[[4,32,256],[64,256]]", two);
+        }
+        (void)snprintf(dims, sizeof(dims), "[[4000,64],[4,%d]]", length);
+        op_with(run, "aten::embedding", at_us + 300, 10, 0, dims, "[\"float\",\"long int\"]");
+        op_with(run, "aten::linear", at_us + 310, 40, 0, looked_at, two);
+        op_with(run, "aten::argmax", at_us + 360, 10, 0, "[[4,4000]]", "[\"float\"]");
+    }
+    analyze(run);
+}
+
+static void encoders_that_are_run_for_each_token_are_told(void)
+{
+    static const char made[] = "[[32,4,64],[128,64]]", little[] = "[[4,1],[]]";
+    static const struct {
+        bool encodes;
+        int grows_by;
+        const char *looked_at, *between;
+        uint64_t count;
+        const char *why;
+    } cases[] = {
+        { true, 1, made, little, 5, "each time but the first" },
+        { false, 1, made, little, 0, "what it made is kept" },
+        { true, 1, "[[4,64],[64,64]]", little, 0, "nothing looks at it: a frame for each step of a history" },
+        { true, 1, made, "[[4,32],[]]", 0, "the next input may come" },
+        { true, 3, made, little, 0, "answers of any length" },
+        { true, 0, made, little, 0, "a model that is asked again" },
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct run run;
+        translate(&run, cases[i].encodes, cases[i].grows_by, cases[i].looked_at, cases[i].between);
+        is_int(habit(&run, "encoder_again", "count"), (int64_t)cases[i].count, cases[i].why);
+        is_int(habit(&run, "encoder_again", "saves_us"), (int64_t)cases[i].count * 250,
+               "from its first operator to its last");
+        end(&run);
+    }
+}
+
+/* Keys that grow: what comes before them is as large as it was, and no encoder. */
+static void a_cache_behind_a_projection_is_no_encoder(void)
+{
+    static const char two[] = "[\"float\",\"float\"]";
+    struct run run;
+    char dims[120];
+    begin(&run);
+    for (int i = 0; i < 6; i++) {
+        op_with(&run, "aten::embedding", i * 1000, 10, 0, "[[4000,64],[4,1]]", "[\"float\",\"long int\"]");
+        for (int j = 0; j < 3; j++)
+            op_with(&run, "aten::linear", i * 1000 + 20 + j * 30, 20, 0, "[[4,1,64],[64,64]]", two);
+        (void)snprintf(dims, sizeof(dims), "[[[4,2,%d,32],[4,2,1,32]],[]]", 8 + i);
+        op_with(&run, "aten::cat", i * 1000 + 120, 20, 0, dims, "[\"TensorList\",\"Scalar\"]");
+        op_with(&run, "aten::linear", i * 1000 + 150, 20, 0, "[[4,1,64],[64,64]]", two);
+        op_with(&run, "aten::argmax", i * 1000 + 180, 10, 0, "[[4,4000]]", "[\"float\"]");
+    }
+    analyze(&run);
+    is_int(habit(&run, "encoder_again", "count"), 0, "no attention, no encoder");
+    end(&run);
+}
+
 int main(void)
 {
     lists_that_grow_are_told_by_their_time();
@@ -308,5 +381,7 @@ int main(void)
     sparse_matrices_made_dense_are_told();
     work_around_the_optimizer_is_told();
     lists_of_one_save_the_way_to_them();
+    encoders_that_are_run_for_each_token_are_told();
+    a_cache_behind_a_projection_is_no_encoder();
     return done();
 }

@@ -630,6 +630,24 @@ static void weights_that_are_made_anew_are_told(void)
     end(&run);
 }
 
+static void norms_of_weights_that_were_left_in_are_told(void)
+{
+    for (uint32_t trains = 0; trains < 2; trains++) {
+        struct run run;
+        begin(&run);
+        for (uint32_t i = 0; i < 3; i++) {
+            op(&run, "aten::_weight_norm", i * 100, 30, trains * (i * 10 + 1));
+            op(&run, i ? "aten::conv1d" : "aten::conv_transpose1d", i * 100 + 30, 40, trains * (i * 10 + 2));
+            if (trains)
+                node(&run, i * 100 + 80, 10, i * 10 + 2);
+        }
+        analyze(&run);
+        is_int(habit(&run, "weight_made", "count"), trains ? 0 : 3, trains ? "trained ones change" : "sizes or none");
+        is_int(habit(&run, "weight_made", "saves_us"), trains ? 0 : 3 * 30, "what makes them");
+        end(&run);
+    }
+}
+
 static void penalties_on_weights_are_told(void)
 {
     struct run run;
@@ -961,6 +979,7 @@ int main(void)
     packed_weights_that_are_unpacked_are_told("aten::bitwise_right_shift");
     packed_weights_that_are_unpacked_are_told("aten::floor_divide");
     packed_weights_that_are_unpacked_are_told("aten::remainder");
+    norms_of_weights_that_were_left_in_are_told();
     penalties_on_weights_are_told();
     rows_that_choose_are_independent_where_all_are_gone_through();
     experts_that_run_on_all_tokens_are_told();

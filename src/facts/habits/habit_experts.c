@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Like layers side by side: heads, and a mixture of experts that runs each of them on all tokens, though a few were chosen
- * for each token. */
+ * Like layers side by side: heads; a mixture of experts that runs each of them on all tokens, though a few were chosen for
+ * each token; adapters beside the layers that they could be merged into. */
 #include "habit_items.h"
 
 #include "poison.h"
@@ -9,8 +9,11 @@
 #define LEAST_LAYERS 8 /* of other passes whose results are put together */
 #define LEAST_EXPERTS 4
 #define MOST_EXPERTS 1024
-#define CHOSEN_ITEMS 24 /* operators behind the choice, one of which is called with what was chosen */
-#define EXPERT_ITEMS 64 /* operators of one expert */
+#define CHOSEN_ITEMS 24  /* operators behind the choice, one of which is called with what was chosen */
+#define EXPERT_ITEMS 64  /* operators of one expert */
+#define LEAST_NARROW 4   /* so many times narrower is an adapter than its layer, within */
+#define ASIDE_ITEMS 8    /* operators from one layer to the next of an adapter, or to the sum */
+#define LEAST_ADAPTERS 4 /* one may be a shortcut of the model */
 
 /* ---- heads ---- */
 
@@ -135,10 +138,99 @@ static enum ap_status look_at_choice(struct ap_habit_rows *rows, size_t at, size
                                 reterr);
 }
 
+/* ---- adapters ---- */
+
+/* x (…, in) times a weight: so many rows, how wide what goes in and comes out is. */
+struct product {
+    double rows;
+    int64_t in, out;
+};
+
+/* A weight of aten::linear has its output first; aten::addmm has the bias before its input. */
+static bool read_product(struct ap_habit_rows *rows, size_t at, struct product *ret_product)
+{
+    struct ap_tensor_list list;
+    struct ap_text name = ap_row_name(rows->trace, rows->items[at].row);
+    int first = ap_text_is(name, "aten::addmm");
+    const struct ap_tensor_dims *x = &list.tensors[first], *weight = &list.tensors[first + 1];
+    if (!AP_HAS(ap_item_words(rows, &rows->items[at]), HEAVY) || !ap_habit_read_tensors(rows, at, &list) ||
+        list.count < first + 2 || x->count < 2 || weight->count != 2)
+        return false;
+    bool is_linear = ap_text_is(name, "aten::linear");
+    *ret_product =
+        (struct product){ ap_tensor_elements(x, 0, x->count - 1), weight->dims[is_linear], weight->dims[!is_linear] };
+    return ret_product->in == x->dims[x->count - 1];
+}
+
+/* Leaves what goes through it as it is, or scales it. */
+static bool goes_through(const struct ap_habit_rows *rows, size_t at)
+{
+    uint64_t words = ap_item_words(rows, &rows->items[at]);
+    struct ap_text name = ap_row_name(rows->trace, rows->items[at].row);
+    return !AP_HAS(words, HEAVY) && (words & (AP_BIT(NO_WORK) | AP_BIT(COPY) | AP_BIT(DROPOUT) | AP_BIT(VIEW)) ||
+                                     ap_text_is(name, "aten::mul") || ap_text_is(name, "aten::mul_"));
+}
+
+/* The next item that is more, within a few of the same step; @at where there is none. */
+static size_t next_work(const struct ap_habit_rows *rows, size_t at)
+{
+    size_t next = at + 1;
+    while (next <= at + ASIDE_ITEMS && ap_habit_is_of_step(rows, at, next) && goes_through(rows, next))
+        next++;
+    return next <= at + ASIDE_ITEMS && ap_habit_is_of_step(rows, at, next) ? next : at;
+}
+
+static bool is_result(const struct ap_tensor_dims *tensor, const struct product *of)
+{
+    return tensor->dims[tensor->count - 1] == of->out && ap_tensor_elements(tensor, 0, tensor->count - 1) == of->rows;
+}
+
+/* Both tensors that are added are what the layers made: a bias has other sizes. */
+static bool adds_results(struct ap_habit_rows *rows, size_t at, const struct product *of)
+{
+    struct ap_tensor_list list;
+    return AP_HAS(ap_item_words(rows, &rows->items[at]), ADDS) && ap_habit_read_tensors(rows, at, &list) &&
+           list.count >= 2 && is_result(&list.tensors[0], of) && is_result(&list.tensors[1], of);
+}
+
+/* From the item behind a layer: down to few values, up to as many as the layer makes of the same input, and their sum. The
+ * number of that; @base where it is none. */
+static size_t end_of_adapter(struct ap_habit_rows *rows, size_t base)
+{
+    struct product of_layer, down, up;
+    if (!read_product(rows, base, &of_layer))
+        return base;
+    size_t first = next_work(rows, base), second = first > base ? next_work(rows, first) : base;
+    size_t sum = second > base && second > first ? next_work(rows, second) : base;
+    if (sum == base || sum == second || !read_product(rows, first, &down) || !read_product(rows, second, &up) ||
+        down.rows != of_layer.rows || down.in != of_layer.in || up.in != down.out || up.out != of_layer.out)
+        return base;
+    return down.out * LEAST_NARROW <= of_layer.in && down.out * LEAST_NARROW <= of_layer.out &&
+                   adds_results(rows, sum, &of_layer)
+               ? sum
+               : base;
+}
+
+/* An adapter that is trained has to stay aside; where nothing is, one that serves each call could be merged. */
+static enum ap_status find_adapters(struct ap_habit_rows *rows, struct ap_error *reterr)
+{
+    size_t count = 0;
+    for (int pass = 0; pass < 2; pass++)
+        for (size_t at = 0; at < rows->item_count; at++) {
+            size_t sum = end_of_adapter(rows, at);
+            if (sum == at)
+                continue;
+            count += pass == 0;
+            if (pass && count >= LEAST_ADAPTERS)
+                AP_TRY(ap_habit_add_stretch(rows, AP_HABIT_adapter_aside, at + 1, sum, 0, reterr));
+        }
+    return AP_OK;
+}
+
 enum ap_status ap_habit_find_experts(struct ap_habit_rows *rows, struct ap_error *reterr)
 {
     for (size_t at = 0, behind = 0; at < rows->item_count; at++)
         if (at >= behind && AP_HAS(ap_item_words(rows, &rows->items[at]), TOP))
             AP_TRY(look_at_choice(rows, at, &behind, reterr));
-    return AP_OK;
+    return rows->node_sequences.count || rows->has_optimizer ? AP_OK : find_adapters(rows, reterr);
 }

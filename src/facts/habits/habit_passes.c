@@ -275,9 +275,12 @@ void ap_habit_find_graphs(struct ap_habit_rows *rows)
         bool goes = drops || item->drops || (i < encoder_end && is_fused_away(rows, i));
         if (drops && !noise)
             (void)ap_habit_add(rows->habits, AP_HABIT_inference_dropout, item->row, dur_ns, dur_ns);
-        if (ap_item_sequence(rows, item) && ap_habit_sequence_after(rows, i) > ap_item_sequence(rows, item))
+        if (ap_item_sequence(rows, item) && ap_habit_sequence_after(rows, i) > ap_item_sequence(rows, item)) {
+            ap_link_key nodes = ap_habit_last_sequence(rows, i) - ap_item_sequence(rows, item) + 1;
+            int64_t nodes_ns = (int64_t)nodes * AP_HABIT_NODE_NS;
             (void)ap_habit_add(rows->habits, AP_HABIT_inference_graph, item->row, dur_ns,
-                               goes || dur_ns < AP_HABIT_NODE_NS ? dur_ns : AP_HABIT_NODE_NS);
+                               goes || dur_ns < nodes_ns ? dur_ns : nodes_ns);
+        }
     }
 }
 

@@ -230,6 +230,16 @@ static enum ap_status look_at_weight(struct ap_habit_rows *rows, size_t at, stru
     return add_weight_made(rows, first, at, low_rank, reterr);
 }
 
+/* The length of each filter taken out and put back in, as weight_norm does until it is removed. What it makes is a weight,
+ * whatever the sizes. */
+static enum ap_status look_at_normed_weight(struct ap_habit_rows *rows, size_t at, struct ap_error *reterr)
+{
+    bool trains = rows->node_sequences.count || rows->has_optimizer;
+    return !trains && ap_text_is(ap_row_name(rows->trace, rows->items[at].row), "aten::_weight_norm")
+               ? ap_habit_add_stretch(rows, AP_HABIT_weight_made, at, at, 0, reterr)
+               : AP_OK;
+}
+
 /* A table that is searched: so many rows, of so many values. */
 struct searched {
     int64_t rows, width;
@@ -484,6 +494,7 @@ enum ap_status ap_habit_find_waste(struct ap_habit_rows *rows, struct ap_error *
                        : look_at_diagonal(rows, at, reterr));
         if (AP_HAS(words, SPARSE))
             AP_TRY(look_at_sparse(rows, at, reterr));
+        AP_TRY(look_at_normed_weight(rows, at, reterr));
         if (AP_HAS(words, HEAVY) && !AP_HAS(words, MODEL))
             AP_TRY(look_at_search(rows, at, &looks, reterr));
         if (AP_HAS(words, WEIGHTED))

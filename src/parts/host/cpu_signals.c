@@ -163,6 +163,17 @@ static bool is_part_of_operator(const struct ap_part_context *context, const uin
     return false;
 }
 
+/* Is the tensor taken apart by an operator that works so, as a dilated convolution does? A loop of the program's that goes
+ * over a tensor calls unbind. */
+static bool is_taken_within(const struct ap_part_context *context, const uint64_t *bits_of_name, uint32_t row)
+{
+    const struct ap_trace *trace = context->trace;
+    row = ap_host_around(&context->facts->tree, trace, row, 1u << AP_KIND_operator);
+    if (row != AP_NO_ROW && ap_text_is(ap_row_name(trace, row), "aten::unbind"))
+        row = ap_host_around(&context->facts->tree, trace, row, 1u << AP_KIND_operator);
+    return row != AP_NO_ROW && bits_of_name[trace->events.name[row]] & IS_ATEN;
+}
+
 /* Backends that pass an operator on under its own name write a row within a row for one call. */
 static bool is_passed_on(const struct ap_part_context *context, uint32_t row)
 {
@@ -181,6 +192,8 @@ static uint64_t signals_of(const struct ap_part_context *context, const uint64_t
         bits &= ~(UINT64_C(1) << SIGNAL_optimizer_step);
     if (bits >> SIGNAL_copy & 1 && is_part_of_operator(context, bits_of_name, row))
         bits &= ~(UINT64_C(1) << SIGNAL_copy);
+    if (bits >> SIGNAL_select & 1 && is_taken_within(context, bits_of_name, row))
+        bits &= ~(UINT64_C(1) << SIGNAL_select);
     if (bits >> SIGNAL_per_tensor_update & 1 && ap_phase_of_row(&context->facts->phases, row) != AP_PHASE_optimizer)
         bits &= ~(UINT64_C(1) << SIGNAL_per_tensor_update);
     if (context->trace->events.dur_ns[row] < PLAN_NS)

@@ -37,7 +37,7 @@ KNOWN = {
     "a_stream_per_event": 143,
     "a_device_per_event": 143,
     "modules_one_in_the_other": 108,
-    "signatures": 257,
+    "signatures": 246,
     "backward": 86,
     "instants": 81,
     "copies": 129,

@@ -179,7 +179,7 @@ static void fill_host(const struct selector *selector, struct row *row, uint32_t
 static uint32_t kind_of_host(const struct selector *selector, uint32_t at)
 {
     uint32_t wait = selector->wait_of_row ? selector->wait_of_row[at] : 0;
-    uint32_t phase = ap_phase_of_row(&selector->facts->phases, at);
+    uint32_t phase = selector->change->columns & NAMED(phase) ? ap_phase_of_row(&selector->facts->phases, at) : 0;
     return (wait << 8 | phase) << 8 | ap_row_kind(selector->trace->events.tag[at]);
 }
 

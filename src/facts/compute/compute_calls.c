@@ -223,8 +223,8 @@ static const uint16_t flags[] = {
 #undef RARE
 };
 #define NUMBER_WORDS (sizeof(double) / sizeof(uint32_t))
-#define IS_NARROW (1u << 15) /* of the flags: its numbers are whole ones of 32 bits, as sizes are */
-_Static_assert(AP_COUNT_OF(flags) <= 15, "flags and narrow ones fit");
+#define IS_NARROW (1u << 14) /* of the flags: its numbers are whole ones of 32 bits, as sizes are */
+_Static_assert(AP_COUNT_OF(flags) <= 14, "flags and narrow ones fit");
 _Static_assert(sizeof(struct ap_call_cost) == (AP_COUNT_OF(rare_numbers) + 7) * sizeof(double) || _Alignof(double) < 8,
                "a number more is kept here, too");
 
@@ -449,10 +449,14 @@ static void take_kernel(struct finding *finding, const struct ap_device_row *lin
         int bytes = ap_kernel_element_bytes(ap_trace_text(trace, trace->events.name[linked->row]));
         group->cost.bytes = bytes ? moved * bytes : -1;
     }
-    group->is_unfolded |= (told & AP_KERNEL_UNFOLDS) != 0;
+    if (told & AP_KERNEL_UNFOLDS)
+        group->cost.is_unfolded = true;
     if (told & AP_KERNEL_SPARSE)
-        group->cost =
-            (struct ap_kept_cost){ .kind = group->cost.kind, .element = group->cost.element, .flops = -1, .bytes = -1 };
+        group->cost = (struct ap_kept_cost){ .kind = group->cost.kind,
+                                             .element = group->cost.element,
+                                             .is_unfolded = group->cost.is_unfolded,
+                                             .flops = -1,
+                                             .bytes = -1 };
     if (*longest == AP_NO_ROW || ns > trace->events.dur_ns[*longest])
         *longest = linked->row;
 }

@@ -13,9 +13,10 @@ struct ap_kept_cost {
     double flops, bytes, parameters; /* as in struct ap_call_cost */
     enum ap_work_kind kind : 8;
     enum ap_element element : 8;
-    unsigned flags : 16;
-    uint32_t has; /* its numbers that are not 0 */
-    size_t first; /* of them, in the numbers of all groups */
+    unsigned flags : 15;
+    unsigned is_unfolded : 1; /* of the group: kernels of a convolution make a matrix of the image first */
+    uint32_t has;             /* its numbers that are not 0 */
+    size_t first;             /* of them, in the numbers of all groups */
 };
 
 /** Calls that are alike. */
@@ -24,7 +25,6 @@ struct ap_compute_group {
     uint32_t name, signature;
     uint32_t kernel;                      /* name of the longest kernel of the longest call; 0 = no kernel is known */
     uint32_t longest_row;                 /* that kernel, or the longest call where no kernel was recorded */
-    bool is_unfolded;                     /* kernels of a convolution make a matrix of the image first */
     uint32_t count;                       /* calls */
     uint32_t timed_count;                 /* of them those with kernels */
     uint32_t kernel_count;                /* of all of them */

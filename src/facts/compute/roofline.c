@@ -287,7 +287,7 @@ static enum ap_compute_cause cause_of_convolution(const struct judged *judged)
     const struct ap_call_cost *cost = &judged->cost;
     if (cost->groups > 1 && cost->channels_per_group <= 1)
         return AP_CAUSE_depthwise;
-    if (judged->group->is_unfolded)
+    if (judged->group->cost.is_unfolded)
         return AP_CAUSE_unfolded;
     if (cost->is_transposed)
         return AP_CAUSE_transposed;

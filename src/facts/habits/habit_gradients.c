@@ -530,6 +530,14 @@ static bool is_node_of_table(struct ap_text name)
     return ap_text_ends_with(name, ": EmbeddingBackward0") || ap_text_ends_with(name, ": EmbeddingBagBackward0");
 }
 
+bool ap_habit_has_tables(const struct ap_trace *trace)
+{
+    for (uint32_t name = 1; name < ap_trace_id_count(trace); name++)
+        if (is_node_of_table(ap_trace_text(trace, name)))
+            return true;
+    return false;
+}
+
 void ap_habit_find_tables(struct ap_habit_rows *rows, size_t track)
 {
     const struct ap_row_order *order = &rows->facts->order;

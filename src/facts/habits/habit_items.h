@@ -77,7 +77,7 @@ struct ap_habit_rows {
     bool goes_again;                  /* some of these nodes ran */
     int64_t last_node_ns;
     int64_t loop_start_ns, loop_end_ns; /* what is before or behind the steps is no part of the loop */
-    bool has_sequences, has_optimizer, has_collective;
+    bool has_sequences, has_optimizer, has_collective, has_tables;
     bool has_backward_graph, uses_backward_graph; /* backward passes make nodes; some of those run */
     struct ap_habit_item *items;                  /* of the thread */
     size_t item_count, item_capacity;
@@ -187,6 +187,8 @@ AP_MUST_CHECK enum ap_status ap_habit_read_taken(struct ap_habit_rows *rows, str
 void ap_habit_find_argument_checks(struct ap_habit_rows *rows);
 /** Gradients of weights that no optimizer changes, and of inputs that nothing looks at. */
 AP_MUST_CHECK enum ap_status ap_habit_find_gradients(struct ap_habit_rows *rows, size_t track, struct ap_error *reterr);
+/** Is there any node of an embedding table? Names are few beside rows. */
+bool ap_habit_has_tables(const struct ap_trace *trace);
 /** Gradients of whole embedding tables of which few rows were looked up, where sizes are not told; and updates with them. */
 void ap_habit_find_tables(struct ap_habit_rows *rows, size_t track);
 /** What is done with single gradients before the optimizer's step, and with single weights behind it. */

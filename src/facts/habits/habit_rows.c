@@ -17,7 +17,8 @@ static enum ap_status look_at_backward(struct ap_habit_rows *rows, size_t track,
 {
     AP_TRY(ap_habit_find_gradients(rows, track, reterr));
     ap_habit_find_reference(rows, track);
-    ap_habit_find_tables(rows, track);
+    if (rows->has_tables)
+        ap_habit_find_tables(rows, track);
     ap_habit_find_work_between(rows);
     AP_TRY(ap_habit_find_second_order(rows, track, reterr));
     return rows->goes_again ? AP_OK : ap_habit_find_nodes_again(rows, track, reterr);
@@ -63,6 +64,7 @@ static enum ap_status look_at_track(struct ap_habit_rows *rows, size_t track, st
 static enum ap_status look_at_rows(struct ap_habit_rows *rows, struct ap_error *reterr)
 {
     AP_TRY(ap_habit_rows_init(rows, reterr));
+    rows->has_tables = ap_habit_has_tables(rows->trace);
     AP_TRY(ap_habit_signs_init(rows, reterr));
     AP_TRY(ap_habit_read_updates(rows, reterr));
     for (size_t track = 0; track < rows->facts->order.track_count; track++)

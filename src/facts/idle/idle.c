@@ -154,8 +154,9 @@ static void add_credited(struct attribution *a)
         return;
     if (ap_gap_in_window(split, &a->now.gap))
         split->window.cause_ns[cause] += end_ns - start_ns;
-    ap_time_bins_add_cause(split->bins, cause, start_ns, end_ns);
-    if (split->has_gpu)
+    if (split->bins)
+        ap_time_bins_add_cause(split->bins, cause, start_ns, end_ns);
+    if (split->has_gpu && !split->of_cause[cause].unknown)
         ap_stretches_add(&split->of_cause[cause], split->gate, start_ns, end_ns);
     credit_steps(a, cause, start_ns, end_ns);
     if (a->now.detail)
@@ -193,11 +194,9 @@ static void note_wait(struct attribution *a, uint32_t row)
     }
 }
 
-/* Of a part of the gap that is the host's, what its thread did not run. */
+/* Of a part of the gap that is the host's, what its thread did not run; few recordings tell of any. */
 static void credit_off_core(struct attribution *a, uint32_t row, int64_t start_ns, int64_t end_ns)
 {
-    if (!a->split->off_core.count)
-        return;
     uint32_t track = row == AP_NO_ROW ? a->input->main_track : a->trace->events.track[row];
     int64_t off_ns = end_ns > start_ns ? ap_off_core_within_ns(&a->split->off_core, track, start_ns, end_ns) : 0;
     if (ap_gap_in_window(a->split, &a->now.gap))
@@ -224,13 +223,13 @@ static void credit_own_work(struct attribution *a, uint32_t row, int64_t start_n
         credit(a, AP_IDLE_synchronization, start_ns, sync_end_ns, row);
         start_ns = sync_end_ns;
     }
-    if (ap_idle_is_of_host(cause))
+    if (a->split->off_core.count && ap_idle_is_of_host(cause))
         credit_off_core(a, row, start_ns, end_ns);
     credit(a, cause, start_ns, end_ns, row);
 }
 
 /* While a graph is captured devices wait for its end, whatever the host does. */
-static void credit_host(struct attribution *a, uint32_t row, int64_t start_ns, int64_t end_ns)
+static void credit_captures(struct attribution *a, uint32_t row, int64_t start_ns, int64_t end_ns)
 {
     const struct ap_captures *captures = &a->split->captures;
     while (start_ns < end_ns) {
@@ -246,13 +245,21 @@ static void credit_host(struct attribution *a, uint32_t row, int64_t start_ns, i
     }
 }
 
+static void credit_host(struct attribution *a, uint32_t row, int64_t start_ns, int64_t end_ns)
+{
+    if (a->split->captures.time.count)
+        credit_captures(a, row, start_ns, end_ns);
+    else
+        credit_own_work(a, row, start_ns, end_ns);
+}
+
 /* From the call on. Work that does not start soon after it waits for something on the device. */
 static void credit_device(struct attribution *a, const struct feeding *feeding)
 {
     int64_t end_ns = a->now.gap.end_ns;
     int64_t launched_ns = end_ns - feeding->call_end_ns > LAUNCH_NS ? feeding->call_end_ns + LAUNCH_NS : end_ns;
     bool loads = feeding->launch != AP_NO_ROW && a->states.state[feeding->launch] == AP_IDLE_driver_call;
-    if (feeding->launch != AP_NO_ROW && !loads)
+    if (a->split->off_core.count && feeding->launch != AP_NO_ROW && !loads)
         credit_off_core(a, feeding->launch, feeding->host_end_ns, launched_ns);
     credit(a, loads ? AP_IDLE_driver_call : AP_IDLE_launch_overhead, feeding->host_end_ns, launched_ns, feeding->launch);
     bool at_edge = a->now.at_edge && end_ns - launched_ns >= EDGE_LEAST_NS;

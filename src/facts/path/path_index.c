@@ -245,8 +245,7 @@ static bool calls_backward(const struct ap_path_index *index, const struct backw
                            uint32_t row)
 {
     const struct ap_events *events = &index->trace->events;
-    AP_BISECT(scan->next_backward, backward->count, at,
-              events->start_ns[backward->rows[at]] < events->start_ns[row]); /* there may be as many threads as nodes */
+    AP_SEEK(scan->next_backward, backward->count, at, events->start_ns[backward->rows[at]] < events->start_ns[row]);
     if (scan->next_backward == backward->count)
         return false;
     uint32_t next = backward->rows[scan->next_backward];

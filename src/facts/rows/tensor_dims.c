@@ -117,8 +117,13 @@ static enum ap_element element_of(struct ap_text type)
 
 static void set_element(struct ap_tensor_list *list, int input, struct ap_text type)
 {
+    int tensor = 0;
+    while (tensor < list->count && list->tensors[tensor].input != input)
+        tensor++;
+    if (tensor == list->count) /* a number or nothing, whose type would be looked for among all */
+        return;
     enum ap_element element = element_of(type);
-    for (int tensor = 0; tensor < list->count; tensor++)
+    for (; tensor < list->count; tensor++)
         if (list->tensors[tensor].input == input)
             list->tensors[tensor].element = element;
 }

@@ -682,6 +682,40 @@ static void state_is_told_by_where_it_is_made(void)
     }
 }
 
+/* Behind each of four passes a line makes the sizes of the weights, and what the first left has the others added to; made
+ * once alone they are state. */
+static void what_is_added_to_is_no_state(void)
+{
+    enum { MIB = 1 << 20 };
+    for (int once = 0; once < 2; once++) {
+        struct bench bench;
+        begin(&bench);
+        uint32_t built = stack(&bench, MODULE_PY "|convert;/u/train.py|main"), forward = stack(&bench, forward_frames);
+        uint32_t backward = stack(&bench, backward_frames), made = stack(&bench, "/u/train.py|squares;/u/train.py|main");
+        history(&bench);
+        for (int i = 0; i < 4; i++)
+            live(&bench, alloc(&bench, (4 + i) * MIB, built), (4 + i) * MIB, built);
+        for (int passes = 0; passes < 4; passes++) {
+            give_back(&bench, alloc(&bench, 10, forward), 10, forward);
+            wait_for(&bench, 40);
+            give_back(&bench, alloc(&bench, 10, backward), 10, backward);
+            for (int i = 0; i < 4 && (!passes || !once); i++) {
+                uint64_t address = alloc(&bench, (4 + i) * MIB, made);
+                if (passes)
+                    give_back(&bench, address, (4 + i) * MIB, made);
+                else
+                    live(&bench, address, (4 + i) * MIB, made);
+            }
+        }
+        wait_for(&bench, 70);
+        segment(&bench, 0, -1);
+        pass(&bench, 20);
+        is_int(of_category(&bench, 0, "optimizer state"), once ? 22 * MIB : 0, "state, where they are made once");
+        is_int(of_category(&bench, 0, "kept tensors"), once ? 0 : 22 * MIB, "kept, where others are added to them");
+        end(&bench);
+    }
+}
+
 /* Gradients are summed up over three passes, then the state is made, and they are given back; where they are given back
  * behind each pass, what the third one is followed by is a copy. */
 static void state_is_made_behind_the_passes_that_gradients_are_summed_over(void)
@@ -2410,6 +2444,7 @@ int main(void)
     copies_that_are_made_anew_are_copies();
     states_that_stay_are_no_copies();
     state_is_told_by_where_it_is_made();
+    what_is_added_to_is_no_state();
     state_is_made_behind_the_passes_that_gradients_are_summed_over();
     models_that_are_trained_side_by_side_are_no_copies();
     a_model_with_a_late_reference_is_no_copy();

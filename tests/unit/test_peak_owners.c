@@ -1185,6 +1185,26 @@ static void calls_are_told_apart_by_what_lies_between(void)
 
 #define MIB ((int64_t)1 << 20)
 
+/* A line makes a copy of the logits, and the loss asks for as much and gets none; or something else asks. */
+static void a_failed_request_tells_what_is_as_large(void)
+{
+    for (int loss = 0; loss < 2; loss++) {
+        struct bench bench;
+        begin(&bench);
+        uint32_t copy = stack(&bench, "/u/train.py|step;/u/train.py|main");
+        uint32_t asks = stack(&bench, loss ? "/t/site-packages/torch/nn/functional.py|cross_entropy;/u/train.py|step"
+                                           : "/t/site-packages/torch/nn/functional.py|gelu;/u/train.py|step");
+        history(&bench);
+        wait_for(&bench, 40);
+        live(&bench, alloc(&bench, 40 * MIB, copy), 40 * MIB, copy);
+        entry(&bench, AP_ACTION_OOM, 1000, 40 * MIB, asks);
+        segment(&bench, 0, -1);
+        pass(&bench, 20);
+        is_int(number(at(&bench, "memory.avoidable.logits"), "held_bytes"), loss ? 40 * MIB : 0, "the copy of the logits");
+        end(&bench);
+    }
+}
+
 /* Each word tells its stack; what is as large is one of them too: logits of any function, scores of the same one alone. */
 static void logits_and_scores_are_told_by_their_functions(void)
 {
@@ -2423,6 +2443,7 @@ int main(void)
     the_line_to_look_at_called_the_model();
     calls_are_told_apart_by_what_lies_between();
     logits_and_scores_are_told_by_their_functions();
+    a_failed_request_tells_what_is_as_large();
     graphs_of_batches_go_one_behind_the_other();
     a_failure_ends_its_forward();
     graphs_that_backward_leaves_need_not_be_held();

@@ -345,6 +345,45 @@ static void passes_that_keep_their_graphs_leak(void)
     }
 }
 
+/* Each pass leaves something that nobody frees: where a buffer is filled, as its file or function says, or in a list. */
+static void what_fills_a_buffer_is_told(void)
+{
+    static const char *const made[] = { "/u/e.py|note;/u/e.py|main", "/u/replay_buffer.py|add;/u/e.py|main" };
+    for (size_t buffer = 0; buffer < AP_COUNT_OF(made); buffer++) {
+        struct bench bench;
+        begin(&bench);
+        passes(&bench, made[buffer], made[buffer], "/u/e.py|read;/u/e.py|main");
+        double ratio = -1;
+        ok(ap_value_number(ap_value_member(at(&bench, "memory.leaks"), "buffer_ratio"), &ratio), "a ratio");
+        ok(ratio > (double)buffer - 0.1 && ratio < (double)buffer + 0.1, "of the growth what fills a buffer");
+        is_int(of_category(&bench, 0, "kept tensors") > 0, buffer, "which is kept, however young");
+        end(&bench);
+    }
+}
+
+/* A request fails, and so many backward passes are completed behind it; one that has begun is none. */
+static void passes_behind_a_failure_are_counted(void)
+{
+    for (int wanted = 0; wanted < 3; wanted++) {
+        struct bench bench;
+        begin(&bench);
+        uint32_t forward = stack(&bench, "/u/model.py|forward;/u/train.py|main");
+        uint32_t backward = stack(&bench, "??|torch::autograd::Engine::evaluate_function(X)");
+        history(&bench);
+        give_back(&bench, alloc(&bench, 10, backward), 10, backward);
+        give_back(&bench, alloc(&bench, 10, forward), 10, forward);
+        entry(&bench, AP_ACTION_OOM, 1000, 4000, forward);
+        for (int i = 0; i <= wanted; i++) {
+            give_back(&bench, alloc(&bench, 10, forward), 10, forward);
+            give_back(&bench, alloc(&bench, 10, backward), 10, backward);
+        }
+        segment(&bench, 0, -1);
+        pass(&bench, 20);
+        is_int(number(at(&bench, "memory.oom_summary"), "passes_behind"), wanted, "passes behind the failure");
+        end(&bench);
+    }
+}
+
 /* Before each loss the allocator takes a segment, with the stack of the loss: the loop is still not all within the model. */
 static void a_segment_hides_no_allocation(void)
 {
@@ -2055,6 +2094,10 @@ static void frames_have_signs(void)
         { "/x/torch/nn/modules/linear.py|anything", AP_SIGN_FORWARD, false },
         { "??|torch::autograd::THPVariable_mul(X);/u/m.py|forward;/u/t.py|my_backward", AP_SIGN_FORWARD, false },
         { "/u/cache.py|__init__", AP_SIGN_INIT, false },
+        { "/u/replay.py|add;/u/train.py|collect", AP_SIGN_BUFFER, false },
+        { "/u/dqn.py|push;/u/dqn.py|main", AP_SIGN_BUFFER, false },
+        { "/u/metrics.py|add;/u/train.py|main", AP_SIGN_NONE, false },
+        { "/u/replay.py|sample;/u/train.py|main", AP_SIGN_NONE, false },
         { "/x/sglang/model_loader/loader.py|load_model;/x/sglang/engine.py|__init__", AP_SIGN_MODULE, false },
         { "/x/torch/distributed/fsdp/_fully_shard/_fsdp_param.py|_init_sharded_param", AP_SIGN_MODULE, false },
         { "/x/torch/distributed/_composable/fsdp/_fsdp_param.py|unshard", AP_SIGN_GATHERED, false },
@@ -2473,6 +2516,8 @@ int main(void)
     what_steps_construct_is_no_model();
     the_last_graph_may_be_there_at_the_end();
     passes_that_become_longer_leak();
+    what_fills_a_buffer_is_told();
+    passes_behind_a_failure_are_counted();
     a_segment_hides_no_allocation();
     layers_that_a_function_calls_are_no_leak();
     state_that_is_set_up_is_no_leak();

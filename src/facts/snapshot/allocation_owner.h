@@ -47,6 +47,7 @@ enum ap_owner_sign {
     AP_SIGN_KV_CACHE,
     AP_SIGN_COPY,
     AP_SIGN_CHECKPOINT,
+    AP_SIGN_BUFFER,
     AP_SIGN_ZEROS,  /* of a frame alone: a stack has the sign of another one */
     AP_SIGN_NO_GRAD /* likewise */
 };

@@ -25,6 +25,8 @@ void ap_owned_settle_kept(const struct ap_owners *owners, uint32_t index, struct
         bool kept = owned->stack && owned->end == AP_NO_ENTRY && (owned->alloc == AP_NO_ENTRY || end - owned->alloc > old);
         if (in_private_pool(owners, owned))
             owned->evidence = AP_EVIDENCE_PRIVATE_POOL;
+        else if (owned->stack && owners->stacks[owned->stack].sign == AP_SIGN_BUFFER)
+            owned->evidence = AP_EVIDENCE_BUFFER;
         else if (kept)
             owned->evidence = AP_EVIDENCE_KEPT_OUTSIDE;
     }

@@ -882,6 +882,40 @@ static void a_model_with_a_late_reference_is_no_copy(void)
     end(&bench);
 }
 
+/* Two models of the same sizes, or of twice those, are loaded by two lines: one alone has gradients and state, or both have
+ * gradients, or both state. */
+static void a_model_without_gradients_beside_its_like_is_a_copy(void)
+{
+    enum { MIB = 1 << 20, SAME, IN_32_BITS, BOTH_HAVE_GRADIENTS, BOTH_HAVE_STATE, OTHER_SIZES, KINDS };
+    for (int kind = SAME; kind < KINDS; kind++) {
+        struct bench bench;
+        begin(&bench);
+        uint32_t loaded[2] = { stack(&bench, "/t/transformers/modeling_utils.py|from_pretrained;/u/train.py|policy"),
+                               stack(&bench, "/t/transformers/modeling_utils.py|from_pretrained;/u/train.py|reference") };
+        uint32_t backward = stack(&bench, backward_frames), forward = stack(&bench, forward_frames);
+        uint32_t state = stack(&bench, "/t/torch/optim/adamw.py|_init_group;/u/train.py|main");
+        int64_t times = kind == IN_32_BITS ? 2 : 1, more = kind == OTHER_SIZES ? 7 * MIB : 0;
+        history(&bench);
+        for (int i = 0; i < 4; i++) {
+            int64_t bytes = (4 + i) * MIB, other = times * bytes + more;
+            live(&bench, alloc(&bench, bytes, loaded[0]), bytes, loaded[0]);
+            live(&bench, alloc(&bench, other, loaded[1]), other, loaded[1]);
+        }
+        give_back(&bench, alloc(&bench, 10, forward), 10, forward);
+        for (int i = 0; i < 4 * (kind == BOTH_HAVE_GRADIENTS ? 2 : 1); i++)
+            live(&bench, alloc(&bench, (4 + i % 4) * MIB, backward), (4 + i % 4) * MIB, backward);
+        for (int i = 0; i < 8 * (kind == BOTH_HAVE_STATE ? 2 : 1); i++)
+            live(&bench, alloc(&bench, (4 + i % 4) * MIB, state), (4 + i % 4) * MIB, state);
+        wait_for(&bench, 70);
+        segment(&bench, 0, -1);
+        pass(&bench, 20);
+        bool is_copy = kind == SAME || kind == IN_32_BITS;
+        is_int(of_category(&bench, 0, "copies of weights"), is_copy ? 22 * times * MIB : 0, "the reference");
+        is_int(of_category(&bench, 0, "parameters"), is_copy ? 22 * MIB : 44 * MIB + 4 * more, "what is trained");
+        end(&bench);
+    }
+}
+
 /* A request fails behind the first backward pass, while state is set up that no frame tells, or in the forward behind it.
  * The state lies before the weights; still these are the older ones. */
 static void a_first_update_that_fails_is_told(void)
@@ -2512,6 +2546,7 @@ int main(void)
     state_is_made_behind_the_passes_that_gradients_are_summed_over();
     models_that_are_trained_side_by_side_are_no_copies();
     a_model_with_a_late_reference_is_no_copy();
+    a_model_without_gradients_beside_its_like_is_a_copy();
     a_first_update_that_fails_is_told();
     what_steps_construct_is_no_model();
     the_last_graph_may_be_there_at_the_end();

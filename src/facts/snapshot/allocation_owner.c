@@ -411,6 +411,7 @@ static enum ap_status take_live(const struct ap_owners *owners, uint32_t index, 
     enum ap_status status = ap_owned_settle_sizes(owners, index, to, reterr);
     AP_AND_THEN(status, ap_owned_settle_copies(owners, to, reterr));
     AP_AND_THEN(status, ap_owned_settle_earlier(owners, index, to, reterr));
+    AP_AND_THEN(status, ap_owned_settle_twins(owners, index, to, reterr));
     if (status == AP_OK)
         ap_owned_settle_kept(owners, index, to);
     else

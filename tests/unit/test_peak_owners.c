@@ -916,6 +916,55 @@ static void a_model_without_gradients_beside_its_like_is_a_copy(void)
     }
 }
 
+/* A line makes a batch before the forward of each of four passes; or it makes something behind the forward as well. */
+static void batches_open_passes(void)
+{
+    for (int late = 0; late < 2; late++) {
+        struct bench bench;
+        begin(&bench);
+        uint32_t forward = stack(&bench, forward_frames), backward = stack(&bench, backward_frames);
+        uint32_t batch = stack(&bench, "/u/train.py|main"), other = stack(&bench, "/u/other.py|main");
+        history(&bench);
+        for (int passes = 0; passes < 4; passes++) {
+            uint64_t address = alloc(&bench, 3000, batch);
+            give_back(&bench, alloc(&bench, 10, forward), 10, forward);
+            if (late)
+                give_back(&bench, alloc(&bench, 10, batch), 10, batch);
+            wait_for(&bench, 40);
+            give_back(&bench, alloc(&bench, 10, backward), 10, backward);
+            give_back(&bench, address, 3000, other);
+        }
+        segment(&bench, 0, -1);
+        pass(&bench, 20);
+        is_int(of_category(&bench, 0, "inputs"), late ? 0 : 3000, "the batch of the peak");
+        is_int(of_category(&bench, 0, "unknown"), late ? 3000 : 0, "a line that makes more than batches");
+        end(&bench);
+    }
+}
+
+/* In a short history of a first step: data from before the weights stay, what is made behind them may be a batch. */
+static void what_is_older_than_the_weights_is_kept(void)
+{
+    for (int behind = 0; behind < 2; behind++) {
+        struct bench bench;
+        begin(&bench);
+        uint32_t built = stack(&bench, MODULE_PY "|convert;/u/train.py|main"), forward = stack(&bench, forward_frames);
+        uint32_t read = stack(&bench, "/u/train.py|data;/u/train.py|main");
+        history(&bench);
+        for (int i = 0; i < 2; i++) {
+            int64_t bytes = i == behind ? 5000 : 700;
+            uint32_t made = i == behind ? read : built;
+            live(&bench, alloc(&bench, bytes, made), bytes, made);
+        }
+        live(&bench, alloc(&bench, 10, forward), 10, forward);
+        segment(&bench, 0, -1);
+        pass(&bench, 20);
+        is_int(of_category(&bench, 0, "kept tensors"), behind ? 0 : 5000, "data from before the weights");
+        is_int(of_category(&bench, 0, "unknown"), behind ? 5000 : 0, "data or a batch");
+        end(&bench);
+    }
+}
+
 /* A request fails behind the first backward pass, while state is set up that no frame tells, or in the forward behind it.
  * The state lies before the weights; still these are the older ones. */
 static void a_first_update_that_fails_is_told(void)
@@ -2547,6 +2596,8 @@ int main(void)
     models_that_are_trained_side_by_side_are_no_copies();
     a_model_with_a_late_reference_is_no_copy();
     a_model_without_gradients_beside_its_like_is_a_copy();
+    batches_open_passes();
+    what_is_older_than_the_weights_is_kept();
     a_first_update_that_fails_is_told();
     what_steps_construct_is_no_model();
     the_last_graph_may_be_there_at_the_end();

@@ -69,6 +69,7 @@ struct ap_owner_stack {
     bool zeros;        /* filled with zeros as it was made */
     bool without_grad; /* called by a function under no_grad or inference_mode, as a decorator */
     bool again;        /* allocates before, between and behind backward passes */
+    bool opens;        /* does so before the forward of a pass alone */
     bool grown;        /* makes all its pieces again and again, each time larger by the same */
     bool cloned;       /* by deepcopy in a constructor: layers made of each other, or a copy of the whole model */
 };

@@ -140,7 +140,22 @@ static void take_space(struct ap_oom *oom, const struct ap_replay *replay)
 
 /* ----------------------------------------------------------------------------------------------------------- verdict */
 
-static void judge(struct ap_oom *oom)
+/* With the request more would have been in use than ever before, of a history that is whole. Then no earlier step had room
+ * for what this one wants, however it lay. */
+static bool is_most_ever(const struct ap_oom *oom, const struct ap_replay *replay)
+{
+    const struct ap_replay_device *device = &replay->devices[oom->device];
+    int64_t most_bytes = 0, bytes = 0; /* beside what is in use at the failure */
+    for (uint32_t entry = oom->entry; entry-- > device->first_entry;) {
+        struct ap_replay_step step;
+        ap_replay_step(replay, entry, &step);
+        add(&bytes, step.requested_bytes == INT64_MIN ? INT64_MAX : -step.requested_bytes);
+        most_bytes = bytes > most_bytes ? bytes : most_bytes;
+    }
+    return device->begin == AP_BEGIN_EMPTY && device->requested.known && most_bytes < oom->request_bytes;
+}
+
+static void judge(struct ap_oom *oom, const struct ap_replay *replay)
 {
     /* Under a limit that is not told: what it had before at least. */
     int64_t spare = oom->limited ? oom->once_reserved_bytes - oom->reserved_bytes : 0;
@@ -153,6 +168,10 @@ static void judge(struct ap_oom *oom)
     bool in_pieces = space && no_room && oom->request_bytes > oom->largest_hole_bytes;
     int64_t everywhere = together(oom->inactive_bytes, room);
     bool full = oom->has_space && free_known && (double)oom->active_bytes >= FULL_RATIO * ours;
+    /* The pieces together would have held this request and no second one, and what is in use has yet to fall. */
+    bool fills = space && free_known && (double)oom->active_bytes + request >= FULL_RATIO * ours &&
+                 everywhere - oom->request_bytes < oom->request_bytes && is_most_ever(oom, replay);
+    full = full || fills;
     bool *signs = oom->signs;
     signs[AP_OOM_ONE_HUGE_REQUEST] = oom->has_request && oom->has_capacity && request >= HUGE_REQUEST_RATIO * capacity;
     signs[AP_OOM_EXTERNAL_FRAGMENTATION] = in_pieces && oom->request_bytes <= oom->usable_bytes;
@@ -387,7 +406,7 @@ enum ap_status ap_oom_examine(const struct ap_replay *replay, uint32_t device, u
     take_entry(&oom, replay, total_bytes);
     AP_TRY(ap_space_at(replay, device, entry - replay->devices[device].first_entry + 1, &oom.space, reterr));
     take_space(&oom, replay);
-    judge(&oom);
+    judge(&oom, replay);
     enum ap_status status = find_release(&oom, replay, reterr);
     if (status != AP_OK) {
         ap_oom_release(&oom);

@@ -8,8 +8,9 @@
 /** In the order in which they are asked: the first that holds is the verdict, but what is full because others hold the rest
  * is their doing, and no request is huge that the free pieces together would hold. Thresholds are in oom.c. */
 enum ap_oom_verdict {
-    AP_OOM_ONE_HUGE_REQUEST,       /* the request is at least half of the capacity */
-    AP_OOM_TRULY_FULL,             /* nearly all of it is in use; or more is asked for than is free in any place */
+    AP_OOM_ONE_HUGE_REQUEST, /* the request is at least half of the capacity */
+    AP_OOM_TRULY_FULL,       /* nearly all of it is in use, or would be with the request and never was; or more is asked
+                                      for than is free in any place */
     AP_OOM_EXTERNAL_FRAGMENTATION, /* as many bytes are free in the right pool and stream, but not in one piece; or all
                                       free bytes together would do while the device is not full */
     AP_OOM_PRIVATE_POOLS,          /* as many bytes are free, but some of them in another pool or stream */

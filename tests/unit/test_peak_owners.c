@@ -345,6 +345,45 @@ static void passes_that_keep_their_graphs_leak(void)
     }
 }
 
+/* Each pass leaves something that nobody frees: where a buffer is filled, as its file or function says, or in a list. */
+static void what_fills_a_buffer_is_told(void)
+{
+    static const char *const made[] = { "/u/e.py|note;/u/e.py|main", "/u/replay_buffer.py|add;/u/e.py|main" };
+    for (size_t buffer = 0; buffer < AP_COUNT_OF(made); buffer++) {
+        struct bench bench;
+        begin(&bench);
+        passes(&bench, made[buffer], made[buffer], "/u/e.py|read;/u/e.py|main");
+        double ratio = -1;
+        ok(ap_value_number(ap_value_member(at(&bench, "memory.leaks"), "buffer_ratio"), &ratio), "a ratio");
+        ok(ratio > (double)buffer - 0.1 && ratio < (double)buffer + 0.1, "of the growth what fills a buffer");
+        is_int(of_category(&bench, 0, "kept tensors") > 0, buffer, "which is kept, however young");
+        end(&bench);
+    }
+}
+
+/* A request fails, and so many backward passes are completed behind it; one that has begun is none. */
+static void passes_behind_a_failure_are_counted(void)
+{
+    for (int wanted = 0; wanted < 3; wanted++) {
+        struct bench bench;
+        begin(&bench);
+        uint32_t forward = stack(&bench, "/u/model.py|forward;/u/train.py|main");
+        uint32_t backward = stack(&bench, "??|torch::autograd::Engine::evaluate_function(X)");
+        history(&bench);
+        give_back(&bench, alloc(&bench, 10, backward), 10, backward);
+        give_back(&bench, alloc(&bench, 10, forward), 10, forward);
+        entry(&bench, AP_ACTION_OOM, 1000, 4000, forward);
+        for (int i = 0; i <= wanted; i++) {
+            give_back(&bench, alloc(&bench, 10, forward), 10, forward);
+            give_back(&bench, alloc(&bench, 10, backward), 10, backward);
+        }
+        segment(&bench, 0, -1);
+        pass(&bench, 20);
+        is_int(number(at(&bench, "memory.oom_summary"), "passes_behind"), wanted, "passes behind the failure");
+        end(&bench);
+    }
+}
+
 /* Before each loss the allocator takes a segment, with the stack of the loss: the loop is still not all within the model. */
 static void a_segment_hides_no_allocation(void)
 {
@@ -682,6 +721,40 @@ static void state_is_told_by_where_it_is_made(void)
     }
 }
 
+/* Behind each of four passes a line makes the sizes of the weights, and what the first left has the others added to; made
+ * once alone they are state. */
+static void what_is_added_to_is_no_state(void)
+{
+    enum { MIB = 1 << 20 };
+    for (int once = 0; once < 2; once++) {
+        struct bench bench;
+        begin(&bench);
+        uint32_t built = stack(&bench, MODULE_PY "|convert;/u/train.py|main"), forward = stack(&bench, forward_frames);
+        uint32_t backward = stack(&bench, backward_frames), made = stack(&bench, "/u/train.py|squares;/u/train.py|main");
+        history(&bench);
+        for (int i = 0; i < 4; i++)
+            live(&bench, alloc(&bench, (4 + i) * MIB, built), (4 + i) * MIB, built);
+        for (int passes = 0; passes < 4; passes++) {
+            give_back(&bench, alloc(&bench, 10, forward), 10, forward);
+            wait_for(&bench, 40);
+            give_back(&bench, alloc(&bench, 10, backward), 10, backward);
+            for (int i = 0; i < 4 && (!passes || !once); i++) {
+                uint64_t address = alloc(&bench, (4 + i) * MIB, made);
+                if (passes)
+                    give_back(&bench, address, (4 + i) * MIB, made);
+                else
+                    live(&bench, address, (4 + i) * MIB, made);
+            }
+        }
+        wait_for(&bench, 70);
+        segment(&bench, 0, -1);
+        pass(&bench, 20);
+        is_int(of_category(&bench, 0, "optimizer state"), once ? 22 * MIB : 0, "state, where they are made once");
+        is_int(of_category(&bench, 0, "kept tensors"), once ? 0 : 22 * MIB, "kept, where others are added to them");
+        end(&bench);
+    }
+}
+
 /* Gradients are summed up over three passes, then the state is made, and they are given back; where they are given back
  * behind each pass, what the third one is followed by is a copy. */
 static void state_is_made_behind_the_passes_that_gradients_are_summed_over(void)
@@ -807,6 +880,89 @@ static void a_model_with_a_late_reference_is_no_copy(void)
     is_int(of_category(&bench, 0, "parameters"), 44 * MIB, "the model and its reference");
     is_int(of_category(&bench, 0, "optimizer state"), 22 * MIB, "the state that is in use");
     end(&bench);
+}
+
+/* Two models of the same sizes, or of twice those, are loaded by two lines: one alone has gradients and state, or both have
+ * gradients, or both state. */
+static void a_model_without_gradients_beside_its_like_is_a_copy(void)
+{
+    enum { MIB = 1 << 20, SAME, IN_32_BITS, BOTH_HAVE_GRADIENTS, BOTH_HAVE_STATE, OTHER_SIZES, KINDS };
+    for (int kind = SAME; kind < KINDS; kind++) {
+        struct bench bench;
+        begin(&bench);
+        uint32_t loaded[2] = { stack(&bench, "/t/transformers/modeling_utils.py|from_pretrained;/u/train.py|policy"),
+                               stack(&bench, "/t/transformers/modeling_utils.py|from_pretrained;/u/train.py|reference") };
+        uint32_t backward = stack(&bench, backward_frames), forward = stack(&bench, forward_frames);
+        uint32_t state = stack(&bench, "/t/torch/optim/adamw.py|_init_group;/u/train.py|main");
+        int64_t times = kind == IN_32_BITS ? 2 : 1, more = kind == OTHER_SIZES ? 7 * MIB : 0;
+        history(&bench);
+        for (int i = 0; i < 4; i++) {
+            int64_t bytes = (4 + i) * MIB, other = times * bytes + more;
+            live(&bench, alloc(&bench, bytes, loaded[0]), bytes, loaded[0]);
+            live(&bench, alloc(&bench, other, loaded[1]), other, loaded[1]);
+        }
+        give_back(&bench, alloc(&bench, 10, forward), 10, forward);
+        for (int i = 0; i < 4 * (kind == BOTH_HAVE_GRADIENTS ? 2 : 1); i++)
+            live(&bench, alloc(&bench, (4 + i % 4) * MIB, backward), (4 + i % 4) * MIB, backward);
+        for (int i = 0; i < 8 * (kind == BOTH_HAVE_STATE ? 2 : 1); i++)
+            live(&bench, alloc(&bench, (4 + i % 4) * MIB, state), (4 + i % 4) * MIB, state);
+        wait_for(&bench, 70);
+        segment(&bench, 0, -1);
+        pass(&bench, 20);
+        bool is_copy = kind == SAME || kind == IN_32_BITS;
+        is_int(of_category(&bench, 0, "copies of weights"), is_copy ? 22 * times * MIB : 0, "the reference");
+        is_int(of_category(&bench, 0, "parameters"), is_copy ? 22 * MIB : 44 * MIB + 4 * more, "what is trained");
+        end(&bench);
+    }
+}
+
+/* A line makes a batch before the forward of each of four passes; or it makes something behind the forward as well. */
+static void batches_open_passes(void)
+{
+    for (int late = 0; late < 2; late++) {
+        struct bench bench;
+        begin(&bench);
+        uint32_t forward = stack(&bench, forward_frames), backward = stack(&bench, backward_frames);
+        uint32_t batch = stack(&bench, "/u/train.py|main"), other = stack(&bench, "/u/other.py|main");
+        history(&bench);
+        for (int passes = 0; passes < 4; passes++) {
+            uint64_t address = alloc(&bench, 3000, batch);
+            give_back(&bench, alloc(&bench, 10, forward), 10, forward);
+            if (late)
+                give_back(&bench, alloc(&bench, 10, batch), 10, batch);
+            wait_for(&bench, 40);
+            give_back(&bench, alloc(&bench, 10, backward), 10, backward);
+            give_back(&bench, address, 3000, other);
+        }
+        segment(&bench, 0, -1);
+        pass(&bench, 20);
+        is_int(of_category(&bench, 0, "inputs"), late ? 0 : 3000, "the batch of the peak");
+        is_int(of_category(&bench, 0, "unknown"), late ? 3000 : 0, "a line that makes more than batches");
+        end(&bench);
+    }
+}
+
+/* In a short history of a first step: data from before the weights stay, what is made behind them may be a batch. */
+static void what_is_older_than_the_weights_is_kept(void)
+{
+    for (int behind = 0; behind < 2; behind++) {
+        struct bench bench;
+        begin(&bench);
+        uint32_t built = stack(&bench, MODULE_PY "|convert;/u/train.py|main"), forward = stack(&bench, forward_frames);
+        uint32_t read = stack(&bench, "/u/train.py|data;/u/train.py|main");
+        history(&bench);
+        for (int i = 0; i < 2; i++) {
+            int64_t bytes = i == behind ? 5000 : 700;
+            uint32_t made = i == behind ? read : built;
+            live(&bench, alloc(&bench, bytes, made), bytes, made);
+        }
+        live(&bench, alloc(&bench, 10, forward), 10, forward);
+        segment(&bench, 0, -1);
+        pass(&bench, 20);
+        is_int(of_category(&bench, 0, "kept tensors"), behind ? 0 : 5000, "data from before the weights");
+        is_int(of_category(&bench, 0, "unknown"), behind ? 5000 : 0, "data or a batch");
+        end(&bench);
+    }
 }
 
 /* A request fails behind the first backward pass, while state is set up that no frame tells, or in the forward behind it.
@@ -1150,6 +1306,26 @@ static void calls_are_told_apart_by_what_lies_between(void)
 }
 
 #define MIB ((int64_t)1 << 20)
+
+/* A line makes a copy of the logits, and the loss asks for as much and gets none; or something else asks. */
+static void a_failed_request_tells_what_is_as_large(void)
+{
+    for (int loss = 0; loss < 2; loss++) {
+        struct bench bench;
+        begin(&bench);
+        uint32_t copy = stack(&bench, "/u/train.py|step;/u/train.py|main");
+        uint32_t asks = stack(&bench, loss ? "/t/site-packages/torch/nn/functional.py|cross_entropy;/u/train.py|step"
+                                           : "/t/site-packages/torch/nn/functional.py|gelu;/u/train.py|step");
+        history(&bench);
+        wait_for(&bench, 40);
+        live(&bench, alloc(&bench, 40 * MIB, copy), 40 * MIB, copy);
+        entry(&bench, AP_ACTION_OOM, 1000, 40 * MIB, asks);
+        segment(&bench, 0, -1);
+        pass(&bench, 20);
+        is_int(number(at(&bench, "memory.avoidable.logits"), "held_bytes"), loss ? 40 * MIB : 0, "the copy of the logits");
+        end(&bench);
+    }
+}
 
 /* Each word tells its stack; what is as large is one of them too: logits of any function, scores of the same one alone. */
 static void logits_and_scores_are_told_by_their_functions(void)
@@ -1975,6 +2151,15 @@ static void frames_have_signs(void)
         { "??|c10d::Reducer::initialize_buckets(X)", AP_SIGN_COLLECTIVE, false },
         { "/x/torch/nn/parallel/distributed.py|_ddp_init_helper", AP_SIGN_COLLECTIVE, false },
         { "/x/torch/optim/adamw.py|_init_group;/x/torch/optim/adamw.py|step", AP_SIGN_STATE_INIT, false },
+        { "/x/torch/optim/optimizer.py|_process_value_according_to_param_policy;/x/torch/optim/optimizer.py|load_state_dict",
+          AP_SIGN_STATE_LOAD, false },
+        { "/x/copy.py|deepcopy;/x/torch/optim/optimizer.py|load_state_dict;/u/train.py|resume", AP_SIGN_STATE_LOAD, false },
+        { "/x/copy.py|deepcopy;/x/torch/nn/modules/module.py|load_state_dict;/u/train.py|resume", AP_SIGN_MODULE, false },
+        { "/x/torch/nn/modules/module.py|load_state_dict;/u/train.py|resume", AP_SIGN_MODULE, false },
+        { "??|at::native::(anonymous namespace)::run_conv_plan(cudnnContext*, X)", AP_SIGN_WORKSPACE, false },
+        { "??|at::native::raw_cudnn_convolution_forward_out(X);/x/torch/nn/modules/conv.py|_conv_forward", AP_SIGN_WORKSPACE,
+          false },
+        { "??|at::native::cudnn_convolution(X);/x/torch/nn/modules/conv.py|_conv_forward", AP_SIGN_FORWARD, false },
         { "/x/torch/optim/adamw.py|_multi_tensor_adamw", AP_SIGN_OPTIMIZER, false },
         { "C:\\\\x\\\\torch\\\\optim\\\\sgd.py|_single_tensor_sgd", AP_SIGN_OPTIMIZER, false },
         { "/x/torch/nn/utils/clip_grad.py|clip_grad_norm_", AP_SIGN_OPTIMIZER, false },
@@ -1992,6 +2177,10 @@ static void frames_have_signs(void)
         { "/x/torch/nn/modules/linear.py|anything", AP_SIGN_FORWARD, false },
         { "??|torch::autograd::THPVariable_mul(X);/u/m.py|forward;/u/t.py|my_backward", AP_SIGN_FORWARD, false },
         { "/u/cache.py|__init__", AP_SIGN_INIT, false },
+        { "/u/replay.py|add;/u/train.py|collect", AP_SIGN_BUFFER, false },
+        { "/u/dqn.py|push;/u/dqn.py|main", AP_SIGN_BUFFER, false },
+        { "/u/metrics.py|add;/u/train.py|main", AP_SIGN_NONE, false },
+        { "/u/replay.py|sample;/u/train.py|main", AP_SIGN_NONE, false },
         { "/x/sglang/model_loader/loader.py|load_model;/x/sglang/engine.py|__init__", AP_SIGN_MODULE, false },
         { "/x/torch/distributed/fsdp/_fully_shard/_fsdp_param.py|_init_sharded_param", AP_SIGN_MODULE, false },
         { "/x/torch/distributed/_composable/fsdp/_fsdp_param.py|unshard", AP_SIGN_GATHERED, false },
@@ -2380,6 +2569,7 @@ int main(void)
     the_line_to_look_at_called_the_model();
     calls_are_told_apart_by_what_lies_between();
     logits_and_scores_are_told_by_their_functions();
+    a_failed_request_tells_what_is_as_large();
     graphs_of_batches_go_one_behind_the_other();
     a_failure_ends_its_forward();
     graphs_that_backward_leaves_need_not_be_held();
@@ -2401,13 +2591,19 @@ int main(void)
     copies_that_are_made_anew_are_copies();
     states_that_stay_are_no_copies();
     state_is_told_by_where_it_is_made();
+    what_is_added_to_is_no_state();
     state_is_made_behind_the_passes_that_gradients_are_summed_over();
     models_that_are_trained_side_by_side_are_no_copies();
     a_model_with_a_late_reference_is_no_copy();
+    a_model_without_gradients_beside_its_like_is_a_copy();
+    batches_open_passes();
+    what_is_older_than_the_weights_is_kept();
     a_first_update_that_fails_is_told();
     what_steps_construct_is_no_model();
     the_last_graph_may_be_there_at_the_end();
     passes_that_become_longer_leak();
+    what_fills_a_buffer_is_told();
+    passes_behind_a_failure_are_counted();
     a_segment_hides_no_allocation();
     layers_that_a_function_calls_are_no_leak();
     state_that_is_set_up_is_no_leak();

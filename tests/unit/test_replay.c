@@ -500,6 +500,36 @@ static void full_and_in_pieces(void)
     end(&bench);
 }
 
+/* 87 % are in use, and 95 % would be with the request, which fits into the pieces once: more than the history ever held, or
+ * a step before held as much. */
+static void fuller_than_ever(void)
+{
+    for (int before = 0; before < 2; before++) {
+        struct bench bench;
+        struct ap_oom oom = { .verdict = AP_OOM_UNKNOWN };
+        begin(&bench);
+        holes(&bench, 100 * MiB, 15 * MiB, 0);
+        device_history(&bench);
+        if (before) {
+            entry(&bench, AP_ACTION_ALLOC, 1 << 20, 900 * MiB);
+            entry(&bench, AP_ACTION_FREE_REQUESTED, 1 << 20, 900 * MiB);
+            entry(&bench, AP_ACTION_FREE_COMPLETED, 1 << 20, 900 * MiB);
+        }
+        for (uint64_t i = 0; i < 8; i++)
+            entry(&bench, AP_ACTION_ALLOC, (16 + 115 * i) * 1048576, 100 * MiB);
+        entry(&bench, AP_ACTION_OOM, 2 * 1048576, 75 * MiB);
+        (void)play(&bench);
+        uint32_t last = before ? 11 : 8;
+        if (bench.status == AP_OK)
+            keep(&bench, ap_oom_examine(bench.replay, 0, last, 0, &oom, &bench.error));
+        is_int(oom.usable_bytes, 120 * MiB, "as many bytes are free as are asked for, in pieces");
+        is_int(oom.verdict, before ? AP_OOM_EXTERNAL_FRAGMENTATION : AP_OOM_TRULY_FULL,
+               before ? "a step before had room" : "no step had as much");
+        ap_oom_release(&oom);
+        end(&bench);
+    }
+}
+
 static void one_huge_request(void)
 {
     struct bench bench;
@@ -763,6 +793,7 @@ int main(void)
     truly_full();
     full_and_in_pieces();
     external_fragmentation();
+    fuller_than_ever();
     one_huge_request();
     one_huge_request_that_the_pieces_would_hold();
     private_pools();

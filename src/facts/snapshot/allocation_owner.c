@@ -47,7 +47,7 @@ static const struct {
 #define AP_OWNER_FRAME(sign, files, functions) { AP_SIGN_##sign, files, functions },
 #include "owner_frames.def"
 };
-_Static_assert(AP_COUNT_OF(lines) <= 32, "patterns are matched as bits of 32");
+_Static_assert(AP_COUNT_OF(lines) <= 64, "patterns are matched as bits of 64");
 
 struct frame_lines {
     struct ap_name_patterns files, functions;
@@ -94,7 +94,7 @@ static uint8_t sign_of_frame(const struct frame_lines *of, struct ap_text file, 
     if (matches)
         matches &= ap_name_patterns_all(&of->files, with_slashes(file, spare, sizeof(spare)));
     for (size_t i = 0; i < AP_COUNT_OF(lines); i++)
-        if (matches & (uint32_t)1 << i)
+        if (matches & (uint64_t)1 << i)
             return (uint8_t)lines[i].sign;
     return AP_SIGN_NONE;
 }
@@ -149,6 +149,8 @@ static void sign_stacks(struct ap_owners *owners)
             stack.cloned = stack.cloned || (stack.sign == AP_SIGN_COPY && (sign == AP_SIGN_MODULE || sign == AP_SIGN_INIT));
             if (stack.cloned)
                 stack.sign = AP_SIGN_MODULE;
+            if (stack.sign == AP_SIGN_COPY && sign == AP_SIGN_STATE_LOAD)
+                stack.sign = AP_SIGN_STATE_LOAD;
             stack.in_backward = stack.in_backward || work == AP_WORK_BACKWARD;
             stack.native = stack.native || (work == AP_WORK_BACKWARD && is_native(owners->replay->snapshot, frames[j]));
             stack.work = stack.work == AP_WORK_OTHER ? (uint8_t)work : stack.work;
@@ -263,6 +265,7 @@ static enum ap_owner_evidence evidence_of(const struct ap_owner_stack *stack, bo
     case AP_SIGN_COPY: return AP_EVIDENCE_COPY_FRAME;
     case AP_SIGN_CHECKPOINT: return life->freed ? AP_EVIDENCE_CHECKPOINT_FREED : AP_EVIDENCE_CHECKPOINT_KEPT;
     case AP_SIGN_STATE_INIT: return AP_EVIDENCE_STATE_INIT;
+    case AP_SIGN_STATE_LOAD: return AP_EVIDENCE_STATE_LOADED;
     case AP_SIGN_OPTIMIZER: return life->kept || !life->begun ? AP_EVIDENCE_STEP_KEPT : AP_EVIDENCE_STEP_FREED;
     case AP_SIGN_BACKWARD:
         return life->sees_other || life->kept || !life->begun ? AP_EVIDENCE_BACKWARD_KEPT : AP_EVIDENCE_BACKWARD_FREED;
@@ -408,6 +411,7 @@ static enum ap_status take_live(const struct ap_owners *owners, uint32_t index, 
     enum ap_status status = ap_owned_settle_sizes(owners, index, to, reterr);
     AP_AND_THEN(status, ap_owned_settle_copies(owners, to, reterr));
     AP_AND_THEN(status, ap_owned_settle_earlier(owners, index, to, reterr));
+    AP_AND_THEN(status, ap_owned_settle_twins(owners, index, to, reterr));
     if (status == AP_OK)
         ap_owned_settle_kept(owners, index, to);
     else

@@ -35,6 +35,7 @@ enum ap_owner_sign {
     AP_SIGN_COLLECTIVE,
     AP_SIGN_GATHERED,
     AP_SIGN_STATE_INIT,
+    AP_SIGN_STATE_LOAD,
     AP_SIGN_OPTIMIZER,
     AP_SIGN_ACCUMULATE,
     AP_SIGN_BACKWARD,
@@ -46,6 +47,7 @@ enum ap_owner_sign {
     AP_SIGN_KV_CACHE,
     AP_SIGN_COPY,
     AP_SIGN_CHECKPOINT,
+    AP_SIGN_BUFFER,
     AP_SIGN_ZEROS,  /* of a frame alone: a stack has the sign of another one */
     AP_SIGN_NO_GRAD /* likewise */
 };
@@ -67,6 +69,7 @@ struct ap_owner_stack {
     bool zeros;        /* filled with zeros as it was made */
     bool without_grad; /* called by a function under no_grad or inference_mode, as a decorator */
     bool again;        /* allocates before, between and behind backward passes */
+    bool opens;        /* does so before the forward of a pass alone */
     bool grown;        /* makes all its pieces again and again, each time larger by the same */
     bool cloned;       /* by deepcopy in a constructor: layers made of each other, or a copy of the whole model */
 };
@@ -146,6 +149,9 @@ AP_MUST_CHECK enum ap_status ap_owned_settle_copies(const struct ap_owners *owne
 /** Tells a model that was trained before one of the same sizes was built; for ap_owned_take. */
 AP_MUST_CHECK enum ap_status ap_owned_settle_earlier(const struct ap_owners *owners, uint32_t index,
                                                      struct ap_owned_device *device, struct ap_error *reterr);
+/** Tells a second model of the sizes of one that is trained; for ap_owned_take. */
+AP_MUST_CHECK enum ap_status ap_owned_settle_twins(const struct ap_owners *owners, uint32_t index,
+                                                   struct ap_owned_device *device, struct ap_error *reterr);
 
 /** What nothing else tells, and nobody frees or a private pool holds, is kept; behind what tells by sizes. */
 void ap_owned_settle_kept(const struct ap_owners *owners, uint32_t index, struct ap_owned_device *device);

@@ -215,6 +215,17 @@ static bool is_state(const struct settling *settling, const struct sized *of, ui
     return is_of_sizes(settling->weights, settling->weight_count, of, count, true);
 }
 
+/* A step's line that goes on making the sizes while the first of them stay has something added to those, as squares of
+ * gradients are. A state is made once, or anew in each step; only zeros may be asked for in vain. */
+static bool is_added_to(const struct settling *settling, const struct sized *of, uint32_t count)
+{
+    const struct ap_owner_stack *stack = &settling->owners->stacks[settling->device->list[of->index].stack];
+    for (uint32_t i = 0; i < count; i++)
+        if (of[i].goes)
+            return false;
+    return stack->again && !stack->zeros;
+}
+
 /* Of a checkpoint with an optimizer, what stays is its state where the weights were copied and no other state is there: Adam
  * has two of each weight, and uses them as they were read. */
 static bool may_be_used(const struct settling *settling, const struct sized *of, uint32_t count)
@@ -237,7 +248,7 @@ static enum ap_owner_evidence judge(const struct settling *settling, const struc
     const struct sized *weights = settling->weights;
     uint32_t weight_count = settling->weight_count;
     if (made == AP_EVIDENCE_NO_FRAME_SAYS && is_state(settling, of, count))
-        return AP_EVIDENCE_FIRST_UPDATE;
+        return is_added_to(settling, of, count) ? AP_EVIDENCE_NO_FRAME_SAYS : AP_EVIDENCE_FIRST_UPDATE;
     if (made == AP_EVIDENCE_NO_FRAME_SAYS && settling->owners->stacks[first->stack].zeros)
         return AP_EVIDENCE_NO_FRAME_SAYS;
     if (made == AP_EVIDENCE_CHECKPOINT_KEPT && may_be_used(settling, of, count))

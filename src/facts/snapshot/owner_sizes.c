@@ -59,7 +59,8 @@ static bool is_reference(const struct ap_owned *owned, enum reference by)
     switch (by) {
     case BY_GRADIENTS: return category == AP_OWNER_GRADIENTS;
     case BY_STATE:
-        return category == AP_OWNER_OPTIMIZER_STATE && (owned->alloc == AP_NO_ENTRY || evidence == AP_EVIDENCE_STATE_INIT);
+        return category == AP_OWNER_OPTIMIZER_STATE &&
+               (owned->alloc == AP_NO_ENTRY || evidence == AP_EVIDENCE_STATE_INIT || evidence == AP_EVIDENCE_STATE_LOADED);
     case BY_WEIGHTS: break;
     }
     return evidence == AP_EVIDENCE_SIZES_OF_WEIGHTS;

@@ -127,6 +127,7 @@ static enum ap_status take_annotations(struct ap_owners *owners, struct ap_error
 /* In how many passes a stack allocates; a pass begins behind a backward one. */
 struct passes {
     uint32_t last, count;
+    bool late; /* behind a forward that began */
 };
 
 static enum ap_status find_again(struct ap_owners *owners, struct ap_error *reterr)
@@ -135,7 +136,7 @@ static enum ap_status find_again(struct ap_owners *owners, struct ap_error *rete
     size_t stacks = (size_t)owners->replay->snapshot->stacks.stack_count + 1;
     struct passes *of;
     uint32_t pass = 1;
-    bool backward = false;
+    bool backward = false, forward = false;
     if (!owners->has_backward)
         return AP_OK;
     AP_TRY(AP_ALLOC_CLEARED(owners->gate, of, stacks, reterr));
@@ -145,9 +146,12 @@ static enum ap_status find_again(struct ap_owners *owners, struct ap_error *rete
             continue;
         pass += backward && owners->work[i] != AP_WORK_BACKWARD;
         backward = owners->work[i] == AP_WORK_BACKWARD;
+        forward = !backward && (forward || owners->work[i] == AP_WORK_FORWARD);
         of[stack].count += of[stack].last != pass;
         of[stack].last = pass;
+        of[stack].late = of[stack].late || forward || backward;
         owners->stacks[stack].again = of[stack].count >= LEAST_PASSES;
+        owners->stacks[stack].opens = owners->stacks[stack].again && !of[stack].late;
     }
     AP_FREE(owners->gate, of, stacks);
     return AP_OK;

@@ -266,27 +266,43 @@ static void find_shared(const struct ap_avoidable_search *search, struct sizes *
     }
 }
 
+static void add_result(struct ap_avoidable_search *search, struct sizes *sizes, const struct ap_owned *owned)
+{
+    if (owned->bytes < LEAST_RESULT_BYTES || of_stack(search, owned->stack) != sizes->kind ||
+        (sizes->kind == RESULT_SCORES && !is_of_attention(search, owned)))
+        return;
+    sizes->list[sizes->count++] = size_of(search, owned->stack, owned->bytes);
+    sizes->list[sizes->count++] = size_of_caller(search, owned->stack, owned->bytes);
+}
+
+/* The first request that failed behind the peak: had there been room, its result would be there. */
+static struct ap_owned failed_request(const struct ap_avoidable_search *search)
+{
+    const struct ap_actions *actions = &search->owners->replay->snapshot->actions;
+    for (uint32_t i = search->peak; i < ap_search_end(search); i++)
+        if (actions->name[i].id == AP_ACTION_OOM && (actions->has[i] & AP_ACTION_HAS_SIZE))
+            return (struct ap_owned){ .bytes = actions->size_bytes[i], .stack = actions->stack[i], .alloc = i };
+    return (struct ap_owned){ .bytes = 0 };
+}
+
 static enum ap_status find_whole(struct ap_avoidable_search *search, enum result kind, struct ap_avoidable *to,
                                  struct ap_error *reterr)
 {
     const struct ap_owned_device *owned = search->owned;
+    struct ap_owned failed = failed_request(search);
     struct sizes sizes = { .kind = kind };
-    AP_TRY(AP_ALLOC(search->owners->gate, sizes.list, 2 * (size_t)owned->count, reterr));
-    for (uint32_t i = 0; i < owned->count; i++) {
-        uint32_t stack = owned->list[i].stack;
-        if (owned->list[i].bytes < LEAST_RESULT_BYTES || of_stack(search, stack) != kind ||
-            (kind == RESULT_SCORES && !is_of_attention(search, &owned->list[i])))
-            continue;
-        sizes.list[sizes.count++] = size_of(search, stack, owned->list[i].bytes);
-        sizes.list[sizes.count++] = size_of_caller(search, stack, owned->list[i].bytes);
-    }
+    size_t room = 2 * (size_t)owned->count + 2;
+    AP_TRY(AP_ALLOC(search->owners->gate, sizes.list, room, reterr));
+    for (uint32_t i = 0; i < owned->count; i++)
+        add_result(search, &sizes, &owned->list[i]);
+    add_result(search, &sizes, &failed);
     ap_sort(sizes.list, sizes.count, sizeof(*sizes.list), by_size);
     find_shared(search, &sizes);
     for (uint32_t i = 0; i < owned->count; i++)
         if (is_whole_owned(search, &sizes, &owned->list[i]))
             ap_avoidable_add(search, to, &owned->list[i]);
     enum ap_status status = to->count ? cut_whole(search, &sizes, reterr) : AP_OK;
-    AP_FREE(search->owners->gate, sizes.list, 2 * (size_t)owned->count);
+    AP_FREE(search->owners->gate, sizes.list, room);
     return status;
 }
 

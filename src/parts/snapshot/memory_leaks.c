@@ -221,19 +221,22 @@ static bool has_failed(const struct ap_snapshot_part *pass, uint32_t device)
     return false;
 }
 
-/* The share of the growth that the loop's own lines make, outside of any pass: a buffer or a queue may only be filling. */
+/* The share of the growth that the loop's own lines make, outside of any pass: a buffer or a queue may only be filling; and
+ * the share of what fills one by its name. */
 static void put_outside(struct ap_snapshot_part *pass, struct ap_value *to, const struct ap_growth *growth)
 {
-    double outside_bytes = 0, all_bytes = 0;
+    double outside_bytes = 0, buffer_bytes = 0, all_bytes = 0;
     bool known = growth->verdict == AP_GROWTH_LEAK;
     for (uint32_t i = 0; i < growth->stack_count; i++) {
         const struct ap_growth_stack *stack = &growth->stacks[i];
         double bytes = (double)stack->last_bytes - (double)stack->first_bytes;
         all_bytes += bytes;
         outside_bytes += pass->owners->stacks[stack->stack].work == AP_WORK_OTHER ? bytes : 0;
+        buffer_bytes += pass->owners->stacks[stack->stack].sign == AP_SIGN_BUFFER ? bytes : 0;
         known = known && stack->stack;
     }
     ap_add_quotient(pass->model, to, "outside_ratio", outside_bytes, known ? all_bytes : 0);
+    ap_add_ratio(pass->model, to, "buffer_ratio", buffer_bytes > 0 ? buffer_bytes / all_bytes : 0);
 }
 
 static void put_until_full(struct ap_snapshot_part *pass, struct ap_value *to, const struct ap_growth *growth,

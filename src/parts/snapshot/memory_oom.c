@@ -157,7 +157,7 @@ static enum ap_status put_oom(struct ap_snapshot_part *pass, struct ap_value *li
 /* ------------------------------------------------------------------------------------------------------- all together */
 
 struct summary {
-    uint64_t count, examined, in_optimizer, verdicts[AP_OOM_UNKNOWN + 1];
+    uint64_t count, examined, in_optimizer, passes_behind, verdicts[AP_OOM_UNKNOWN + 1];
     struct ap_oom last; /* its figures alone: what it owned is released */
     struct ap_oom_request last_request;
 };
@@ -240,8 +240,26 @@ static void put_summary(struct ap_snapshot_part *pass, struct ap_value *memory, 
     for (unsigned i = 0; i < AP_COUNT_OF(keys); i++)
         ap_put_count(pass, to, keys[i], recorded, summary->verdicts[i]);
     ap_put_count(pass, to, "in_optimizer_count", recorded, summary->in_optimizer);
+    ap_put_count(pass, to, "passes_behind", summary->examined, summary->passes_behind);
     put_last(pass, to, &summary->last, summary->examined > 0);
     put_last_request(pass, to, &summary->last_request);
+}
+
+/* Backward passes behind the failure that something else follows: with them the run went on. */
+static uint64_t passes_behind(const struct ap_snapshot_part *pass, const struct ap_oom *oom)
+{
+    const struct ap_replay_device *of = &pass->replay->devices[oom->device];
+    uint64_t passes = 0;
+    bool within = false;
+    for (uint32_t i = oom->entry + 1; i < of->first_entry + of->entry_count; i++) {
+        enum ap_work work = (enum ap_work)pass->owners->work[i];
+        bool allocates = pass->snapshot->actions.name[i].id == AP_ACTION_ALLOC;
+        if (work != AP_WORK_ZERO_GRAD && (!allocates || work == AP_WORK_OTHER))
+            continue;
+        passes += within && work != AP_WORK_BACKWARD;
+        within = work == AP_WORK_BACKWARD;
+    }
+    return passes;
 }
 
 static enum ap_status examine(struct ap_snapshot_part *pass, struct ap_value *list, uint32_t device, uint32_t entry,
@@ -254,6 +272,8 @@ static enum ap_status examine(struct ap_snapshot_part *pass, struct ap_value *li
     summary->verdicts[oom.verdict]++;
     summary->in_optimizer += pass->owners->work[entry] == AP_WORK_OPTIMIZER || summary->last_request.in_first_update;
     summary->last = oom;
+    if (is_last)
+        summary->passes_behind = passes_behind(pass, &oom);
     ap_oom_release(&oom);
     return status;
 }

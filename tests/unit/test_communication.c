@@ -793,6 +793,31 @@ static void captured_launches_have_no_work(void)
     end(&analyzed);
 }
 
+/* The recording begins or ends within a capture, or lacks one of its calls. */
+static void captures_without_an_end_last_as_long_as_launches_have_no_work(void)
+{
+    static const char begin_call[] = CALL("hipStreamBeginCapture", 1, 0, 2, ""),
+                      end_call[] = CALL("hipStreamEndCapture", 1, 30, 2, "");
+    static const struct {
+        bool begins, ends;
+        int captures, us;
+    } cases[] = { { true, true, 1, 32 }, { true, false, 1, 25 }, { false, true, 1, 22 }, { false, false, 0, 0 } };
+    for (size_t i = 0; i < AP_COUNT_OF(cases); i++) {
+        struct analyzed analyzed;
+        char rows[2000];
+        (void)snprintf(
+            rows, sizeof(rows), "%s%s%s%s", cases[i].begins ? begin_call : "",
+            CALL("hipLaunchKernel", 1, 10, 5, "\"correlation\":1") CALL("hipLaunchKernel", 1, 20, 5, "\"correlation\":2"),
+            cases[i].ends ? end_call : "",
+            CALL("hipLaunchKernel", 1, 400, 5, "\"correlation\":3") CALL("hipLaunchKernel", 1, 410, 5, "\"correlation\":4")
+                KERNEL("fill", 7, 410, 5, "\"correlation\":3") KERNEL("fill", 7, 420, 5, "\"correlation\":4"));
+        begin(&analyzed, rows);
+        is_int(count(&analyzed, "compile.graph_captures"), cases[i].captures, "captures");
+        is_int(us(&analyzed, "compile.graph_capture_us"), cases[i].us, "until it ends, or the last launch without work");
+        end(&analyzed);
+    }
+}
+
 static void a_gpu_shows_without_its_rows(void)
 {
     struct analyzed analyzed;
@@ -832,6 +857,7 @@ int main(void)
     accelerators_have_their_own_figures();
     reductions_in_a_row_are_a_train();
     captured_launches_have_no_work();
+    captures_without_an_end_last_as_long_as_launches_have_no_work();
     a_gpu_shows_without_its_rows();
     memory_may_fail_anywhere();
     return done();

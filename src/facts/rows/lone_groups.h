@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * lone_groups.h - which collectives are of a group of one, where nobody is there to talk to: by what they say of themselves, by
- * the list of groups in the header, or by the operator that launched them. */
+ * lone_groups.h - which collectives are of a group of one, where nobody is there to talk to: by what they say of themselves,
+ * by the list of groups in the header, or by the operator that launched them. */
 #ifndef AP_LONE_GROUPS_H
 #define AP_LONE_GROUPS_H
 

@@ -116,6 +116,19 @@ def check_unused(program, folder, tap):
                f"{', '.join(calls) or 'no calls'}: {want}", rules)
 
 
+def check_cut(program, folder, tap):
+    """Rows of the GPU may stand behind the cut: then recording it anew is no first advice."""
+    path = Path(folder) / "trace.json"
+    call = {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": 0, "dur": 9}
+    whole = json.dumps({"schemaVersion": 1, "traceEvents": [call, call | {"ts": 20}]})
+    for text in (whole, whole[:-2]):
+        path.write_text(text, encoding="utf-8")
+        report = Program(program, Path(folder)).report(path)[1]
+        said = report["verdict"]["sentence"] + report["findings"][0]["action"]
+        tap.same(("the file is cut" in said, "get the whole file first" in said), (text != whole,) * 2,
+                 "a cut file" if text != whole else "a whole file")
+
+
 def check_counters(program, folder, tap):
     """Ranges of a profiler that counts belong to no call; a stream's wait, of whose work the rows are missing, does."""
     path = Path(folder) / "trace.json"
@@ -181,6 +194,7 @@ def main():
                     first = first_of(program, less, folder)
                     tap.ok(first is None or first in allowed, f"{name}: without {what}", first)
         check_unused(program, folder, tap)
+        check_cut(program, folder, tap)
         check_counters(program, folder, tap)
         check_edges(program, folder, tap)
     return tap.done()

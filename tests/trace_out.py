@@ -290,6 +290,60 @@ def check_options(tap, program):
     report = program.report(path, "--focus", "cpu", *(f"--context={label}" for label in labels))[1]
     tap.same([f"{k}={v}" for k, v in report["context"].items()], labels, "labels stand in their order")
     check_commands(tap, program, report, labels)
+    check_phases(tap, program)
+
+
+def phases_trace(products_in_optimizer):
+    """Three steps on a GPU with tensor cores that the products, in 32 bits, leave idle: 3 in forward, 9 in backward."""
+    rows, number, at, free_at = [], 0, 1000000, 0
+    header = {"id": 0, "name": "Tesla V100-SXM2-16GB", "totalGlobalMem": 1 << 34, "computeMajor": 7, "computeMinor": 0,
+              "numSms": 80, "warpSize": 32}
+
+    def call(name, kernel, dur_us):
+        nonlocal number, at, free_at
+        number, starts = number + 1, max(free_at, at + 20)
+        on_host = {"ph": "X", "pid": 1, "tid": 1}
+        rows.extend([on_host | {"cat": "cpu_op", "name": name, "ts": at, "dur": 20, "args": {"External id": number}},
+                     on_host | {"cat": "cuda_runtime", "name": "cudaLaunchKernel", "ts": at + 5, "dur": 10,
+                                "args": {"correlation": number, "External id": number}},
+                     {"ph": "X", "cat": "kernel", "name": kernel, "pid": 0, "tid": 7, "ts": starts, "dur": dur_us,
+                      "args": {"correlation": number, "External id": number, "device": 0, "stream": 7}}])
+        at, free_at = at + 25, starts + dur_us
+
+    def around(name, kind, calls):
+        begun = at
+        at_end = [call(*one) for one in calls] and at
+        rows.append({"ph": "X", "pid": 1, "tid": 1, "cat": kind, "name": name, "ts": begun - 2, "dur": at_end - begun + 1})
+
+    sgemm, add = ("aten::mm", "volta_sgemm_128x64_nn", 1000), ("aten::add_", "void add_kernel<x>(y)", 500)
+    for step in range(3):
+        begun = at - 10
+        for _ in range(3):
+            call(*sgemm)
+        around("autograd::engine::evaluate_function: MmBackward0", "cpu_op", [sgemm] * 9)
+        around("Optimizer.step#SGD.step", "user_annotation", [sgemm if products_in_optimizer else add] * 2)
+        rows.append({"ph": "X", "pid": 1, "tid": 1, "cat": "cuda_runtime", "name": "cudaDeviceSynchronize", "ts": at,
+                     "dur": free_at - at + 5})
+        at = free_at + 10
+        rows.append({"ph": "X", "pid": 1, "tid": 1, "cat": "user_annotation", "name": f"ProfilerStep#{step}", "ts": begun,
+                     "dur": at - begun})
+        at += 50
+    return {"schemaVersion": 1, "deviceProperties": [header], "traceEvents": rows}
+
+
+def check_phases(tap, program):
+    """A finding about kernels saves what the phase launched of them, and none where it launched none."""
+    path = program.folder / "phases.json"
+    for in_optimizer in (False, True):
+        path.write_text(json.dumps(phases_trace(in_optimizer)), encoding="utf-8")
+        saves = {}
+        for phase in (None, "forward", "backward", "optimizer"):
+            report = program.report(path, *(["--phase", phase] if phase else []))[1]
+            saves[phase] = next((f["saves_us"] for f in report["findings"] if f["rule_id"] == "no-tensor-cores"), 0)
+        parts = [saves[phase] / saves[None] for phase in ("forward", "backward", "optimizer")] if saves[None] else None
+        whole = 14 if in_optimizer else 12
+        tap.same([round(part * whole) for part in parts or []], [3, 9, 2 if in_optimizer else 0],
+                 "--phase: each phase saves by what it launches")
 
 
 def check_commands(tap, program, report, labels):

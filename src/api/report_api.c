@@ -273,6 +273,10 @@ static enum ap_status judge(struct run *run, bool compared, struct ap_error *ret
         options.gain = ap_prediction_gain;
         options.gain_context = &run->predictor;
     }
+    if (run->report->trace) {
+        options.phase_share = ap_prediction_phase_share;
+        options.phase_context = &run->report->facts;
+    }
     AP_TRY(ap_shell_options(run->request, &model->arena, &options.more_options, reterr));
     return ap_rubric_apply(run->rubric, &options, model, reterr);
 }

@@ -2,6 +2,7 @@
 #include "memory_join.h"
 
 #include "clock_check.h"
+#include "join_contradiction.h"
 #include "decimal.h"
 #include "part_snapshot.h"
 #include "snapshot_state.h"
@@ -180,7 +181,7 @@ static bool overlaps(struct ap_memory_join *join, const struct ap_replay *replay
 /* Fills in the rest. */
 static enum ap_status take_snapshot(struct ap_memory_join *join, const struct ap_replay *replay, struct ap_error *reterr)
 {
-    if (!choose_device(join, replay))
+    if (ap_join_is_of_another_run(join->state) || !choose_device(join, replay))
         return AP_OK;
     const struct ap_replay_device *device = &replay->devices[join->device];
     if (device->reserved.known)
@@ -189,7 +190,10 @@ static enum ap_status take_snapshot(struct ap_memory_join *join, const struct ap
     join->state = !device->has_times ? AP_JOIN_NO_HISTORY_CLOCK : !join->has_base ? AP_JOIN_NO_TRACE_CLOCK : AP_JOIN_JOINED;
     if (join->state != AP_JOIN_JOINED || !overlaps(join, replay))
         return AP_OK;
-    AP_TRY(judge_clocks(join, replay, reterr));
+    if (ap_join_bytes_contradict(join, replay))
+        join->state = AP_JOIN_OTHER_BYTES;
+    else
+        AP_TRY(judge_clocks(join, replay, reterr));
     if (join->state != AP_JOIN_JOINED || !overlaps(join, replay)) /* again: the times have moved by the offset */
         return AP_OK;
     take_moments(join, replay);
@@ -205,14 +209,17 @@ enum ap_status ap_join_part_snapshot(const struct ap_snapshot *snapshot, const c
                                      struct ap_memory_join *join, struct ap_notes *notes, struct ap_model *model,
                                      struct ap_error *reterr)
 {
-    const struct ap_snapshot_part_options options = { .path = path,
-                                                      .top_n = top_n,
-                                                      .for_pictures = for_pictures,
-                                                      .device_bytes = join ? device_bytes : NULL,
-                                                      .device_bytes_self = join };
     bool overflowed = false;
     struct ap_replay *replay;
     AP_TRY(ap_replay_new(snapshot, snapshot->gate, &overflowed, &replay, reterr));
+    if (join)
+        ap_join_find_contradiction(join, replay);
+    bool of_one_device = join && !ap_join_is_of_another_run(join->state);
+    const struct ap_snapshot_part_options options = { .path = path,
+                                                      .top_n = top_n,
+                                                      .for_pictures = for_pictures,
+                                                      .device_bytes = of_one_device ? device_bytes : NULL,
+                                                      .device_bytes_self = join };
     enum ap_status status = ap_part_snapshot(snapshot, replay, overflowed, &options, notes, model, reterr);
     if (status == AP_OK && join)
         status = take_snapshot(join, replay, reterr);

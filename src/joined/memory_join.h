@@ -27,7 +27,10 @@ enum ap_join_state {
     AP_JOIN_NO_HISTORY_CLOCK, /* its entries have no times */
     AP_JOIN_NO_TRACE_CLOCK,   /* its times count from an unknown moment */
     AP_JOIN_APART,            /* the two cover different times */
-    AP_JOIN_OTHER_RUN         /* they cover the same time, but allocate at different addresses */
+    AP_JOIN_OTHER_RUN,        /* they cover the same time, but allocate at different addresses */
+    AP_JOIN_OTHER_DEVICE,     /* the trace has work of other devices than those whose memory the snapshot holds */
+    AP_JOIN_TOO_LARGE,        /* the snapshot held more than the device of the trace has */
+    AP_JOIN_OTHER_BYTES       /* the trace tells of more reserved memory than the history ever held meanwhile */
 };
 
 /** One entry of the history, or several in a row. */
@@ -69,6 +72,12 @@ struct ap_memory_join {
 /** @join may be released after a failure too. */
 void ap_memory_join_init(struct ap_memory_join *join, const struct ap_trace *trace, struct ap_gate *gate);
 void ap_memory_join_release(struct ap_memory_join *join);
+
+/** They are not of one process, whatever the clocks say. */
+static inline bool ap_join_is_of_another_run(enum ap_join_state state)
+{
+    return state >= AP_JOIN_OTHER_RUN;
+}
 
 /** The memory of a device as the trace's header tells it; 0 = not told. */
 int64_t ap_memory_join_capacity(const struct ap_memory_join *join, uint32_t device);

@@ -30,6 +30,10 @@ static const char *reason_of(const struct ap_memory_join *join)
     case AP_JOIN_NO_TRACE_CLOCK: return "the times of the trace count from an unknown moment";
     case AP_JOIN_APART: return "trace and history cover different times";
     case AP_JOIN_OTHER_RUN: return "trace and history allocate at different addresses: they are not of one process";
+    case AP_JOIN_OTHER_DEVICE: return "the snapshot holds memory of other devices than those that work in the trace";
+    case AP_JOIN_TOO_LARGE: return "the snapshot held more memory than the device of the trace has";
+    case AP_JOIN_OTHER_BYTES:
+        return "the trace tells of more reserved memory, while both recorded, than the history ever held";
     case AP_JOIN_JOINED: break;
     }
     return join->offset_known ? "both clocks count from the Unix epoch; allocations that stand in both tell the offset"
@@ -50,7 +54,8 @@ static void add_method(const struct joining *joining, struct ap_value *to)
     const struct ap_memory_join *join = joining->join;
     struct ap_model *model = joining->model;
     bool joined = join->state == AP_JOIN_JOINED, any = join->state != AP_JOIN_NO_HISTORY;
-    int64_t capacity = any ? ap_memory_join_capacity(join, join->device) : 0, held = join->peak_reserved_bytes;
+    bool other = ap_join_is_of_another_run(join->state);
+    int64_t capacity = any && !other ? ap_memory_join_capacity(join, join->device) : 0, held = join->peak_reserved_bytes;
     ap_add_string(model, to, "method",
                   !joined              ? "none"
                   : join->offset_known ? "epoch clocks, offset measured"
@@ -58,7 +63,7 @@ static void add_method(const struct joining *joining, struct ap_value *to)
     ap_add_string(model, to, "confidence", confidence_of(join));
     ap_add_string(model, to, "reason", reason_of(join));
     /* a history of one moment within the trace covers no time, and is no other run's for that */
-    bool apart = (join->state == AP_JOIN_APART && join->start_ns > join->end_ns) || join->state == AP_JOIN_OTHER_RUN;
+    bool apart = (join->state == AP_JOIN_APART && join->start_ns > join->end_ns) || other;
     ap_add_known_bool(model, to, "belong", joined || apart, joined);
     ap_add_known_time(model, to, "overlap_us", joined || join->state == AP_JOIN_APART,
                       joined ? join->end_ns - join->start_ns : 0);

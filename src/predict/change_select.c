@@ -147,6 +147,31 @@ static void select_device(struct selector *selector)
     }
 }
 
+enum ap_status ap_change_device_time(const struct ap_facts *facts, const struct ap_change *change, enum ap_phase phase,
+                                     int64_t *ret_all_ns, int64_t *ret_phase_ns, struct ap_error *reterr)
+{
+    struct selector selector = { .facts = facts, .trace = facts->trace, .change = change };
+    const struct ap_links *links = &facts->links;
+    size_t names = facts->trace->strings.count + 1;
+    bool overflowed = false;
+    *ret_all_ns = *ret_phase_ns = 0;
+    if (change->columns & ~OF_DEVICES)
+        return AP_OK;
+    if (!(change->columns & NAMED(dur_us)))
+        AP_TRY(AP_ALLOC_CLEARED(facts->gate, selector.told, names, reterr));
+    for (size_t i = 0; i < links->count; i++) {
+        uint32_t row = links->rows[i].row;
+        int64_t dur_ns = facts->trace->events.dur_ns[row];
+        if (dur_ns <= 0 || !is_row_chosen(&selector, row, kind_of_device(&selector, row), fill_device))
+            continue;
+        *ret_all_ns = ap_add_sat(*ret_all_ns, dur_ns, &overflowed);
+        if (ap_phase_of_work(&facts->phases, facts->trace, &links->rows[i]) == phase)
+            *ret_phase_ns = ap_add_sat(*ret_phase_ns, dur_ns, &overflowed);
+    }
+    AP_FREE(facts->gate, selector.told, names);
+    return AP_OK;
+}
+
 /* ---- host rows ---- */
 
 static void fill_wait(const struct selector *selector, struct row *row, uint32_t at)

@@ -36,6 +36,12 @@ AP_MUST_CHECK enum ap_status ap_selection_find(struct ap_selection *selection, c
                                                const struct ap_change *change, struct ap_error *reterr);
 void ap_selection_release(struct ap_selection *selection);
 
+/** Device time of the rows that @change is about, and of those of them that @phase launched. Both 0 where it is about others
+ *  than rows of devices. */
+AP_MUST_CHECK enum ap_status ap_change_device_time(const struct ap_facts *facts, const struct ap_change *change,
+                                                   enum ap_phase phase, int64_t *ret_all_ns, int64_t *ret_phase_ns,
+                                                   struct ap_error *reterr);
+
 /** About what the profiler takes for a row of the host: less than a microsecond, of PyTorch 2 on processors of its years. */
 int64_t ap_profiler_row_ns(const struct ap_trace *trace, uint32_t row);
 

@@ -157,6 +157,27 @@ enum ap_status ap_prediction_gain(void *predictor, struct ap_text changes, bool 
     return AP_OK;
 }
 
+enum ap_status ap_prediction_phase_share(void *facts, struct ap_text changes, struct ap_text phase, bool *ret_known,
+                                         double *ret_ratio, struct ap_error *reterr)
+{
+    struct ap_change change;
+    struct ap_expr_mistake mistake;
+    struct ap_text part;
+    int number = 0;
+    while (number < AP_PHASE_COUNT_ && !ap_text_is(phase, ap_phase_name((enum ap_phase)number)))
+        number++;
+    *ret_known = false;
+    while (number < AP_PHASE_COUNT_ && !*ret_known && ap_text_next_part(&changes, ';', &part)) {
+        int64_t all_ns = 0, phase_ns = 0;
+        /* all kernels stand for some that the change cannot name */
+        if (ap_change_parse(part, &change, &mistake) && !ap_text_starts_with(part, "kernel like *"))
+            AP_TRY(ap_change_device_time(facts, &change, (enum ap_phase)number, &all_ns, &phase_ns, reterr));
+        *ret_known = all_ns > 0;
+        *ret_ratio = all_ns > 0 ? (double)phase_ns / (double)all_ns : 0;
+    }
+    return AP_OK;
+}
+
 static bool gains_more(const void *context, uint32_t a, uint32_t b)
 {
     const struct finding *x = (const struct finding *)context + a, *y = (const struct finding *)context + b;

@@ -19,6 +19,11 @@ AP_MUST_CHECK enum ap_status ap_what_if_check(const struct ap_what_if *what_if, 
 AP_MUST_CHECK enum ap_status ap_prediction_gain(void *predictor, struct ap_text changes, bool *ret_known,
                                                 double *ret_step_ratio, int64_t *ret_window_ns, struct ap_error *reterr);
 
+/** How much of the rows that the changes are about a phase launched: an ap_phase_share_fn of judging, whose context are the
+ *  facts. */
+AP_MUST_CHECK enum ap_status ap_prediction_phase_share(void *facts, struct ap_text changes, struct ap_text phase,
+                                                       bool *ret_known, double *ret_ratio, struct ap_error *reterr);
+
 /** Append "prediction" to the root of @model, and to each of its findings. A zeroed predictor is that of no trace: null. */
 AP_MUST_CHECK enum ap_status ap_prediction_add(struct ap_predictor *predictor, const struct ap_what_if *what_if,
                                                struct ap_model *model, struct ap_error *reterr);

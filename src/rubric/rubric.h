@@ -37,6 +37,11 @@ size_t ap_rubric_rule_count(const struct ap_rubric *rubric);
 typedef enum ap_status ap_gain_fn(void *context, struct ap_text change, bool *ret_known, double *ret_step_ratio,
                                   int64_t *ret_window_ns, struct ap_error *reterr);
 
+/** How much of the rows that a change, as rules write it, is about a phase launched. *ret_known: false where it is about
+ *  others than rows of devices, or none. */
+typedef enum ap_status ap_phase_share_fn(void *context, struct ap_text change, struct ap_text phase, bool *ret_known,
+                                         double *ret_ratio, struct ap_error *reterr);
+
 /** What a user asked the judgment to be about. {0} = everything. */
 struct ap_judge_options {
     const char *focus; /* a domain: cpu, gpu, memory, io; findings of it and those on the quality of the recording */
@@ -45,6 +50,8 @@ struct ap_judge_options {
     struct ap_text more_options; /* of the command that verifies a change: begins with a space, quoted for a shell */
     ap_gain_fn *gain;            /* NULL = nothing is predicted, and findings rank by their bounds alone */
     void *gain_context;
+    ap_phase_share_fn *phase_share; /* NULL = not known */
+    void *phase_context;
 };
 
 /** Domains that a user can name; "quality" is none of them. */

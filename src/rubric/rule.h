@@ -263,6 +263,12 @@ struct ap_gain {
     int64_t window_ns;
 };
 
+/** How much of what the change of the rule is about lies in the phase that the options name. *ret_known: false where they
+ *  name none, where the rule is about phases of its own, or where it is not told. */
+AP_MUST_CHECK enum ap_status ap_rule_phase_share(const struct ap_rule *rule, const struct ap_value *root,
+                                                 const struct ap_judge_options *options, bool *ret_known, double *ret_ratio,
+                                                 struct ap_error *reterr);
+
 /** What taking away the cause gains, as the options predict it. */
 AP_MUST_CHECK enum ap_status ap_rule_gain(const struct ap_rule *rule, const struct ap_value *root, int64_t saving_ns,
                                           const struct ap_judge_options *options, struct ap_gain *ret_gain,

@@ -38,7 +38,12 @@ static enum ap_status fire(struct ap_judge *judge, const struct ap_rule *rule)
 {
     AP_TRY(AP_RESERVE(judge->text.gate, judge->fired, judge->fired_capacity, judge->fired_count + 1, judge->reterr));
     struct ap_fired *fired = &judge->fired[judge->fired_count++];
-    *fired = (struct ap_fired){ .rule = rule };
+    *fired = (struct ap_fired){ .rule = rule, .in_phase = -1 };
+    bool known;
+    double in_phase = 0;
+    AP_TRY(ap_rule_phase_share(rule, judge->root, judge->options, &known, &in_phase, judge->reterr));
+    if (known)
+        fired->in_phase = in_phase;
     ap_fired_weigh(judge, fired);
     return AP_OK;
 }
@@ -243,11 +248,17 @@ static void put_behind_causes(struct ap_judge *judge)
     }
 }
 
+/* Where the rows that it is about are known, none of them is of another phase than the one that was asked for. */
+static bool is_wanted(const struct ap_judge *judge, const struct ap_fired *fired)
+{
+    return ap_rule_is_wanted(fired->rule, judge->options) && fired->in_phase != 0;
+}
+
 static enum ap_status rank(struct ap_judge *judge)
 {
     ap_sort(judge->fired, judge->fired_count, sizeof(*judge->fired), by_rank);
     for (size_t i = 0; i < judge->fired_count; i++)
-        if (!judge->fired[i].hidden && ap_rule_is_wanted(judge->fired[i].rule, judge->options))
+        if (!judge->fired[i].hidden && is_wanted(judge, &judge->fired[i]))
             AP_TRY(ap_fired_weigh_by_gain(judge, &judge->fired[i]));
     put_behind_causes(judge);
     ap_sort(judge->fired, judge->fired_count, sizeof(*judge->fired), by_rank);
@@ -261,7 +272,7 @@ static enum ap_status tell(struct ap_judge *judge, struct ap_value *findings)
     for (size_t i = 0; i < judge->fired_count; i++) {
         if (judge->fired[i].hidden)
             continue;
-        if (ap_rule_is_wanted(judge->fired[i].rule, judge->options))
+        if (is_wanted(judge, &judge->fired[i]))
             AP_TRY(ap_judge_tell(judge, findings, &judge->fired[i]));
         else
             judge->left_out_count++;

@@ -11,6 +11,7 @@
 #define CHANGE_MAX_BYTES 500
 
 #define NUMBER_MAX_BYTES 40
+#define ANY_NS 1000000 /* where only the rows matter, not what they lose */
 
 /* Times as people read them: to a thousandth of a millisecond, of short ones to the last digit. */
 static size_t write_number(int64_t number, bool is_time, char *to)
@@ -100,4 +101,18 @@ enum ap_status ap_rule_gain(const struct ap_rule *rule, const struct ap_value *r
         return AP_OK;
     return options->gain(options->gain_context, (struct ap_text){ text, used }, &ret_gain->known, &ret_gain->step_ratio,
                          &ret_gain->window_ns, reterr);
+}
+
+enum ap_status ap_rule_phase_share(const struct ap_rule *rule, const struct ap_value *root,
+                                   const struct ap_judge_options *options, bool *ret_known, double *ret_ratio,
+                                   struct ap_error *reterr)
+{
+    char text[CHANGE_MAX_BYTES];
+    size_t used = 0;
+    *ret_known = false;
+    if (!options->phase || !options->phase_share || rule->phases || !rule->change.bytes ||
+        !fill_change(rule, root, ANY_NS, text, &used))
+        return AP_OK;
+    return options->phase_share(options->phase_context, (struct ap_text){ text, used }, ap_text_of(options->phase),
+                                ret_known, ret_ratio, reterr);
 }

@@ -10,10 +10,11 @@ struct ap_fired {
     const struct ap_rule *rule;
     int severity, confidence;
     bool has_saving;
-    int64_t saving; /* ns or bytes */
-    int64_t told;   /* that, or what a replay gains where it is more */
-    double share;   /* of the trace window or of the reserved bytes; negative = not known */
-    double weight;  /* what it is ranked by */
+    int64_t saving;  /* ns or bytes */
+    int64_t told;    /* that, or what a replay gains where it is more */
+    double share;    /* of the trace window or of the reserved bytes; negative = not known */
+    double weight;   /* what it is ranked by */
+    double in_phase; /* how much of what it is about the phase has that the report is about; negative = not known */
     bool hidden;
 };
 

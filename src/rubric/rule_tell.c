@@ -72,26 +72,37 @@ void ap_judge_not_evaluated(struct ap_judge *judge, const struct ap_rule *rule, 
     add_requests(judge, list, absent);
 }
 
-/* Figures of rules are of the run: where the report is about a phase, it says what that is. */
-static enum ap_status add_phase(struct ap_judge *judge, const struct ap_rule *rule)
+/* Figures of rules are of the run: where the report is about a phase, it says what that is. Remarks on the recording have
+ * none of a part. */
+static enum ap_status add_phase(struct ap_judge *judge, const struct ap_fired *fired)
 {
-    char text[200], time[AP_VALUE_TEXT_BYTES];
-    struct ap_value phase = { .type = AP_VALUE_TIME_NS, .as.integer = ap_judge_phase_ns(judge, rule) };
-    if (phase.as.integer < 0)
+    char text[240], time[AP_VALUE_TEXT_BYTES], part[AP_VALUE_TEXT_BYTES];
+    struct ap_value phase = { .type = AP_VALUE_TIME_NS, .as.integer = ap_judge_phase_ns(judge, fired->rule) };
+    struct ap_value in_phase = { .type = AP_VALUE_RATIO, .as.number = fired->in_phase };
+    bool of_devices = fired->rule->domain == AP_DOMAIN_gpu;
+    if (phase.as.integer < 0 || (fired->rule->domain == AP_DOMAIN_quality && !ap_rule_ranks_by_time(fired->rule)))
         return AP_OK;
     (void)ap_format_value(&phase, time, sizeof(time));
-    (void)snprintf(text, sizeof(text), " These figures are of the whole run; %s for the phase %.40s for %s of it.",
-                   rule->domain == AP_DOMAIN_gpu ? "devices work" : "host or devices work", judge->options->phase, time);
+    (void)snprintf(text, sizeof(text),
+                   " These figures, and what is predicted, are of the whole run; %s for the phase %.40s for %s of it.",
+                   of_devices ? "devices work" : "host or devices work", judge->options->phase, time);
+    AP_TRY(ap_text_buffer_add(&judge->text, ap_text_of(text), judge->reterr));
+    if (fired->in_phase < 0)
+        return AP_OK;
+    (void)ap_format_value(&in_phase, part, sizeof(part));
+    (void)snprintf(text, sizeof(text),
+                   " That phase has %s of the device time that this is about: so much of the saving is told.", part);
     return ap_text_buffer_add(&judge->text, ap_text_of(text), judge->reterr);
 }
 
-static enum ap_status add_filled(struct ap_judge *judge, struct ap_value *finding, const struct ap_rule *rule,
+static enum ap_status add_filled(struct ap_judge *judge, struct ap_value *finding, const struct ap_fired *fired,
                                  enum ap_rule_text which)
 {
+    const struct ap_rule *rule = fired->rule;
     judge->text.used = 0;
     AP_TRY(ap_rule_text_fill(rule, rule->texts[which], judge->root, &judge->text, judge->reterr));
     if (which == AP_TEXT_observation && ap_rule_is_about_the_trace(rule))
-        AP_TRY(add_phase(judge, rule));
+        AP_TRY(add_phase(judge, fired));
     if (which == AP_TEXT_observation && rule->source.bytes) {
         AP_TRY(ap_text_buffer_add(&judge->text, AP_TEXT(" Threshold: "), judge->reterr));
         AP_TRY(ap_rule_text_fill(rule, rule->source, judge->root, &judge->text, judge->reterr));
@@ -202,7 +213,7 @@ enum ap_status ap_judge_tell(struct ap_judge *judge, struct ap_value *findings, 
     ap_add_string(model, finding, "domain", ap_domain_names[rule->domain]);
     add_phases(judge, ap_add_list(model, finding, "phases"), rule);
     for (int i = 0; i < AP_TEXT_COUNT_; i++)
-        AP_TRY(add_filled(judge, finding, rule, (enum ap_rule_text)i));
+        AP_TRY(add_filled(judge, finding, fired, (enum ap_rule_text)i));
     ap_add_known_time(model, finding, "saves_us", fired->has_saving && time && !ap_rule_is_of_recording(rule), fired->told);
     ap_add_known_bytes(model, finding, "saves_bytes", fired->has_saving && !time, fired->told);
     add_gain(judge, finding, fired);

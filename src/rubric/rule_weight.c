@@ -147,6 +147,8 @@ static void set_saving(const struct ap_judge *judge, struct ap_fired *fired)
     if (!fired->has_saving || whole < 0)
         return;
     int64_t part = ap_rule_ranks_by_time(rule) ? ap_judge_phase_ns(judge, rule) : -1;
+    if (part >= 0 && fired->in_phase >= 0)
+        fired->saving = (int64_t)((double)fired->saving * fired->in_phase);
     if (part >= 0 && fired->saving > part)
         fired->saving = part;
     if (fired->saving > whole)
@@ -271,8 +273,8 @@ enum ap_status ap_fired_weigh_by_gain(struct ap_judge *judge, struct ap_fired *f
         /* no lower: the recorder slows the host that is replayed, and what it hides may come to light without it */
         limit_severity(fired, fired->weight > LEAST_OF_MEDIUM ? fired->weight : LEAST_OF_MEDIUM);
     }
-    int64_t replayed_ns = gain.known ? gained_ns(judge, &gain) : 0, part_ns = ap_judge_phase_ns(judge, fired->rule);
-    if (replayed_ns > fired->saving && replayed_ns <= BOUND_OVER_PREDICTION * fired->saving)
-        fired->told = part_ns >= fired->saving && replayed_ns > part_ns ? part_ns : replayed_ns;
+    int64_t replayed_ns = gain.known ? gained_ns(judge, &gain) : 0; /* of the run, not of a phase */
+    if (!judge->options->phase && replayed_ns > fired->saving && replayed_ns <= BOUND_OVER_PREDICTION * fired->saving)
+        fired->told = replayed_ns;
     return AP_OK;
 }

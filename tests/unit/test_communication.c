@@ -286,6 +286,42 @@ static void one_rank_talks_to_nobody(void)
     end(&analyzed);
 }
 
+/* The size may stand in the header's list of groups or follow from the ranks; a kernel may leave it to its operator. */
+static void a_group_of_one_is_known_by_its_list_or_operator(void)
+{
+    static const struct {
+        const char *op, *kernel, *header;
+        bool talks;
+    } cases[] = {
+        { "", "\"Collective name\":\"allreduce\",\"Process Group Ranks\":\"[3]\"", "", false },
+        { "", "\"Collective name\":\"allreduce\",\"Process Group Ranks\":\"[3, ...]\"", "", true },
+        { "", "\"Collective name\":\"allreduce\",\"Process Group Name\":\"5\"",
+          "{\"pg_name\":\"5\",\"pg_size\":1,\"ranks\":[3]}", false },
+        { "", "\"Collective name\":\"allreduce\",\"Process Group Name\":\"5\"",
+          "{\"pg_name\":\"5\",\"pg_size\":2,\"ranks\":[3,4]}", true },
+        { "", "\"Collective name\":\"allreduce\",\"Process Group Name\":\"6\"",
+          "{\"pg_name\":\"5\",\"pg_size\":1,\"ranks\":[3]}", true },
+        { "\"External id\":77,\"Collective name\":\"allreduce\",\"Group size\":1", "\"External id\":77", "", false },
+        { "\"External id\":77,\"Collective name\":\"allreduce\",\"Group size\":2", "\"External id\":77", "", true },
+        { "\"External id\":77,\"Collective name\":\"allreduce\",\"Group size\":1", "\"External id\":78", "", true },
+        { "\"External id\":77,\"Collective name\":\"allreduce\",\"Group size\":1",
+          "\"External id\":77,\"Collective name\":\"allreduce\",\"Group size\":2", "", true },
+    };
+    for (size_t i = 0; i < AP_COUNT_OF(cases); i++) {
+        struct analyzed analyzed;
+        char rows[2000];
+        (void)snprintf(rows, sizeof(rows),
+                       ",{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"record_param_comms\",\"pid\":1,\"tid\":1,\"ts\":0,"
+                       "\"dur\":50,\"args\":{%s}},{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"ncclDevKernel_Generic(x)\","
+                       "\"pid\":0,\"tid\":9,\"ts\":100,\"dur\":40,\"args\":{%s}}],\"distributedInfo\":{\"rank\":3,"
+                       "\"pg_config\":[%s]},\"more\":[",
+                       cases[i].op, cases[i].kernel, cases[i].header);
+        begin(&analyzed, rows);
+        is_int(us(&analyzed, "split.window.exposed_communication_us"), cases[i].talks ? 40 : 0, "its time");
+        end(&analyzed);
+    }
+}
+
 static void of_unknown_sizes_none_is_small_or_slow(void)
 {
     struct analyzed analyzed;
@@ -810,6 +846,31 @@ static void captured_launches_have_no_work(void)
     end(&analyzed);
 }
 
+/* The recording begins or ends within a capture, or lacks one of its calls. */
+static void captures_without_an_end_last_as_long_as_launches_have_no_work(void)
+{
+    static const char begin_call[] = CALL("hipStreamBeginCapture", 1, 0, 2, ""),
+                      end_call[] = CALL("hipStreamEndCapture", 1, 30, 2, "");
+    static const struct {
+        bool begins, ends;
+        int captures, us;
+    } cases[] = { { true, true, 1, 32 }, { true, false, 1, 25 }, { false, true, 1, 22 }, { false, false, 0, 0 } };
+    for (size_t i = 0; i < AP_COUNT_OF(cases); i++) {
+        struct analyzed analyzed;
+        char rows[2000];
+        (void)snprintf(
+            rows, sizeof(rows), "%s%s%s%s", cases[i].begins ? begin_call : "",
+            CALL("hipLaunchKernel", 1, 10, 5, "\"correlation\":1") CALL("hipLaunchKernel", 1, 20, 5, "\"correlation\":2"),
+            cases[i].ends ? end_call : "",
+            CALL("hipLaunchKernel", 1, 400, 5, "\"correlation\":3") CALL("hipLaunchKernel", 1, 410, 5, "\"correlation\":4")
+                KERNEL("fill", 7, 410, 5, "\"correlation\":3") KERNEL("fill", 7, 420, 5, "\"correlation\":4"));
+        begin(&analyzed, rows);
+        is_int(count(&analyzed, "compile.graph_captures"), cases[i].captures, "captures");
+        is_int(us(&analyzed, "compile.graph_capture_us"), cases[i].us, "until it ends, or the last launch without work");
+        end(&analyzed);
+    }
+}
+
 static void a_gpu_shows_without_its_rows(void)
 {
     struct analyzed analyzed;
@@ -835,6 +896,7 @@ int main(void)
     transfers_are_not_called_slow();
     passes_that_are_reduced_are_counted();
     one_rank_talks_to_nobody();
+    a_group_of_one_is_known_by_its_list_or_operator();
     what_a_kernel_does_not_tell_its_call_does();
     unknown_collectives_stay_unknown();
     waits_and_barriers();
@@ -850,6 +912,7 @@ int main(void)
     accelerators_have_their_own_figures();
     reductions_in_a_row_are_a_train();
     captured_launches_have_no_work();
+    captures_without_an_end_last_as_long_as_launches_have_no_work();
     a_gpu_shows_without_its_rows();
     memory_may_fail_anywhere();
     return done();

@@ -120,7 +120,7 @@ static void two_devices(struct run *run, int64_t behind_ns)
 }
 
 /* Nine steps of three kernels each; in the way of @kind. */
-enum drift { SLOWING, EVEN, WARMING_UP, STALLED, SHARED, LONGER, BESIDE };
+enum drift { SLOWING, EVEN, WARMING_UP, STALLED, SHARED, LONGER, BESIDE, SIZES, BLIND, CACHE };
 
 static int64_t drift_dur_ns(enum drift kind, int step, int call)
 {
@@ -141,11 +141,12 @@ static void drifting(struct run *run, enum drift kind)
         (void)snprintf(name, sizeof(name), "ProfilerStep#%d", step);
         add_row(run, "1", "1", name, ANNOTATION, step * 4000, 4000);
         for (int call = 0; call < 12; call++) {
-            static const char *const names[] = { ADD, MUL, SUM };
+            static const char *const names[] = { ADD, MUL, SUM }, cache[] = "void flash_fwd_splitkv_kernel<x>(y)";
             int64_t start_ns = step * 4000 + 100 + call * 300, dur_ns = drift_dur_ns(kind, step, call / 3 + call);
-            bool longer = kind == LONGER || kind == BESIDE;
-            kernel(run, "7", names[call % 3], start_ns, longer ? 100 + 5 * step : dur_ns);
-            grid(run, kind == LONGER ? 8.0F + (float)step : 8.0F, 0.5F);
+            bool longer = kind >= LONGER, grows = kind == LONGER || (kind == SIZES && call % 3);
+            kernel(run, "7", kind == CACHE ? cache : names[call % 3], start_ns, longer ? 100 + 5 * step : dur_ns);
+            if (kind != BLIND)
+                grid(run, grows ? 8.0F + (float)step : 8.0F, 0.5F);
             if (kind == BESIDE)
                 kernel(run, "20", NCCL, start_ns + 20, 60);
         }
@@ -164,7 +165,10 @@ static void kernels_that_become_slower_are_told(void)
                    { STALLED, "a moment in the middle" },
                    { SHARED, "the quickest calls are as quick as before: others use the device too" },
                    { LONGER, "more blocks each time: more work" },
-                   { BESIDE, "a collective runs beside each" } };
+                   { BESIDE, "a collective runs beside each" },
+                   { SIZES, "others have more blocks each time: more work behind a grid that stays" },
+                   { BLIND, "nothing tells how much they work" },
+                   { CACHE, "attention over a cache that fills" } };
     struct run run;
     drifting(&run, SLOWING);
     is_int(number(&run, "gpu.drift.steps"), 9, "steady ones");

@@ -191,6 +191,47 @@ static int64_t member(const struct ap_value *of, const char *key)
     return ap_value_integer(ap_value_member(of, key), -1);
 }
 
+static void add_device(struct run *run, int64_t id, int64_t memory_bytes)
+{
+    struct ap_trace *trace = run->trace;
+    must(AP_RESERVE(&run->gate, trace->devices, trace->device_capacity, trace->device_count + 1, NULL));
+    trace->devices[trace->device_count++] =
+        (struct ap_device_properties){ .id = id, .memory_bytes = memory_bytes, .warp_size = 32 };
+}
+
+/* The clocks agree, and still it is another process: its device, its size, or what the allocator reserved tells that. */
+static void devices_and_bytes_tell_another_process(void)
+{
+    static const struct {
+        const char *what, *reason; /* NULL = they belong together */
+        int64_t works_on, memory_bytes, reserved_bytes;
+    } cases[] = {
+        { "the same device", NULL, 0, 64 * KiB, 64 * KiB },
+        { "another device", "other devices", 1, 64 * KiB, 64 * KiB },
+        { "a smaller device", "than the device of the trace has", 0, 64 * KiB - 1, 0 },
+        { "more reserved than ever was", "ever held", 0, 64 * KiB, 64 * KiB + 1 },
+    };
+    for (size_t i = 0; i < AP_COUNT_OF(cases); i++) {
+        struct run run;
+        begin(&run, true);
+        add_steps(&run);
+        add_history(&run, 0);
+        add_device(&run, cases[i].works_on, cases[i].memory_bytes);
+        uint32_t track;
+        must(ap_trace_track(run.trace, AP_TEXT("0"), false, AP_TEXT("7"), false, &track, NULL));
+        must(ap_trace_device_track(run.trace, cases[i].works_on, &track, NULL));
+        instant(&run, 1010, 8 * KiB, 0x10000);
+        run.trace->memory_instants[0].device_id = (int16_t)cases[i].works_on;
+        run.trace->memory_instants[0].total_reserved_bytes = cases[i].reserved_bytes;
+        join(&run, 0);
+        struct ap_text reason = text(&run, "joined.reason");
+        is_int(number(&run, "joined.belong"), !cases[i].reason, cases[i].what);
+        ok(!cases[i].reason || ap_text_contains(reason, ap_text_of(cases[i].reason)), cases[i].what);
+        ok(!cases[i].reason || is_null(&run, "joined.capacity_bytes"), "nor is its memory that of the snapshot's device");
+        end(&run);
+    }
+}
+
 static void the_peak_falls_in_a_step_a_phase_and_an_operator(void)
 {
     struct run run;
@@ -383,6 +424,7 @@ static void a_run_without_steps_or_work_is_joined_too(void)
 int main(void)
 {
     the_peak_falls_in_a_step_a_phase_and_an_operator();
+    devices_and_bytes_tell_another_process();
     phases_and_steps_cut_the_curve();
     a_peak_in_forward_has_its_module_and_line();
     equal_allocations_tell_the_offset();

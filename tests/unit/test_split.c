@@ -750,6 +750,31 @@ static void who_launched_work_is_told_or_the_verdict_is_open(void)
     end(&run);
 }
 
+/* The window of the device says nothing where the host waits for what it did outside. */
+static void a_glimpse_of_the_device_is_no_verdict(void)
+{
+    for (int waits = 0; waits < 2; waits++) {
+        struct run run;
+        begin(&run);
+        gpu(&run, "sgemm", KERNEL, 10, 5, 0);
+        host(&run, "1", "aten::copy_", OPERATOR, 0, 1000);
+        host(&run, "1", waits ? "cudaMemcpyAsync" : "cudaLaunchKernel", RUNTIME, 20, 900);
+        verdict_is(&run, waits ? "unknown" : "GPU-bound", waits ? 0 : 5);
+    }
+}
+
+static void a_device_without_a_host_is_idle_for_no_known_reason(void)
+{
+    struct run run;
+    begin(&run);
+    gpu(&run, "sgemm", KERNEL, 0, 60, 0);
+    gpu(&run, "sgemm", KERNEL, 90, 10, 0);
+    report(&run);
+    struct ap_text sentence = text_at(&run, "verdict.sentence");
+    ok(!ap_text_contains(sentence, AP_TEXT("before the recording")), "nothing tells that it works for what was queued");
+    end(&run);
+}
+
 static void cut_verdict_is(struct run *run, const char *bound, const char *confidence, const char *told)
 {
     run->trace->complete = false;
@@ -908,6 +933,8 @@ int main(void)
     all_functions_of_a_pause_are_named();
     operators_that_launch_nothing_compute_on_the_host();
     who_launched_work_is_told_or_the_verdict_is_open();
+    a_glimpse_of_the_device_is_no_verdict();
+    a_device_without_a_host_is_idle_for_no_known_reason();
     a_cut_trace_weakens_its_verdict();
     compute_leads_where_no_wait_is_large();
     symptoms_are_checks_with_names();

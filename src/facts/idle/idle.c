@@ -470,7 +470,7 @@ static enum ap_status attribute(struct attribution *a, struct ap_gap_walk *walk,
     const struct ap_row_order *order = a->input->order;
     AP_TRY(ap_host_states_init(&a->states, a->trace, order, a->input->tree, a->split->gate, reterr));
     AP_TRY(ap_off_core_init(&a->split->off_core, a->trace, order, a->input->tree, &a->states, a->split->gate, reterr));
-    AP_TRY(ap_captures_init(&a->split->captures, a->trace, order, a->split->gate, reterr));
+    AP_TRY(ap_captures_init(&a->split->captures, a->trace, order, a->input->links, a->split->gate, reterr));
     mend_launches(a);
     AP_TRY(AP_ALLOC(a->split->gate, a->threads, order->track_count, reterr));
     AP_TRY(AP_ALLOC(a->split->gate, a->cost.next, order->track_count, reterr));

@@ -188,9 +188,12 @@ enum ap_status ap_kernel_families_init(struct ap_kernel_families *families, cons
                                        struct ap_gate *gate, struct ap_error *reterr)
 {
     struct recognizer recognizer = { .subfamilies = { .gate = gate }, .tensor_cores = { .gate = gate } };
-    *families = (struct ap_kernel_families){ .gate = gate, .name_count = ap_trace_id_count(trace) };
+    *families = (struct ap_kernel_families){ .gate = gate,
+                                             .name_count = ap_trace_id_count(trace),
+                                             .alone = { .gate = gate, .operators = { .gate = gate } } };
     AP_TRY(AP_ALLOC_CLEARED(gate, families->of_name, families->name_count, reterr));
-    enum ap_status status = recognize_names(families, trace, &recognizer, reterr);
+    enum ap_status status = ap_lone_groups_init(&families->alone, trace, gate, reterr);
+    AP_AND_THEN(status, recognize_names(families, trace, &recognizer, reterr));
     if (status == AP_OK)
         mark_collectives(families, trace);
     ap_word_search_release(&recognizer.tensor_cores);
@@ -201,5 +204,6 @@ enum ap_status ap_kernel_families_init(struct ap_kernel_families *families, cons
 void ap_kernel_families_release(struct ap_kernel_families *families)
 {
     AP_FREE(families->gate, families->of_name, families->name_count);
+    ap_lone_groups_release(&families->alone);
     *families = (struct ap_kernel_families){ .gate = families->gate };
 }

@@ -4,7 +4,7 @@
 #ifndef AP_KERNEL_FAMILY_H
 #define AP_KERNEL_FAMILY_H
 
-#include "trace.h"
+#include "lone_groups.h"
 
 enum ap_kernel_family {
 #define AP_KERNEL_FAMILY(family, word) AP_KERNEL_FAMILY_##family,
@@ -28,6 +28,7 @@ struct ap_kernel_families {
     struct ap_gate *gate;
     uint16_t *of_name; /* by name id; 0 where no kernel has the name */
     size_t name_count;
+    struct ap_lone_groups alone;
 };
 
 /** Tells the subfamily of each name that a kernel has. @families may be released after a failure too. */
@@ -48,8 +49,10 @@ static inline bool ap_kernel_is_communication(const struct ap_kernel_families *f
     unsigned told = families->of_name[trace->events.name[row]];
     if (!(told & (AP_KERNEL_COMMUNICATION | AP_KERNEL_COLLECTIVE)))
         return false;
-    const struct ap_collective *collective = ap_row_collective(trace, row);
-    return collective ? collective->group_size != 1 : (told & AP_KERNEL_COMMUNICATION) != 0;
+    uint32_t number = ap_row_collective_number(trace, row);
+    if (number != AP_NO_ROW)
+        return !families->alone.of_collective[number];
+    return told & AP_KERNEL_COMMUNICATION && !ap_is_launched_alone(&families->alone, trace, row);
 }
 
 /** Subfamilies are 1 .. count; the last one is "other", for names that no row of the table knows. */

@@ -5,19 +5,7 @@
 
 #include "poison.h"
 
-enum role {
-    ROLE_region,
-    ROLE_guards,
-    ROLE_graph,
-    ROLE_wrapper,
-    ROLE_jit,
-    ROLE_build,
-    ROLE_begin,
-    ROLE_end,
-    ROLE_triton,
-    ROLE_eager,
-    ROLE_none
-};
+enum role { ROLE_region, ROLE_guards, ROLE_graph, ROLE_wrapper, ROLE_jit, ROLE_build, ROLE_triton, ROLE_eager, ROLE_none };
 
 /* What a name says, one byte for each name id. */
 #define ROLE_MASK 0x1fu
@@ -123,11 +111,10 @@ static void read_number(struct ap_text name, struct ap_compiled_region *region)
 
 struct track_state {
     bool has_region;
-    bool eager;              /* an operator has run since */
-    uint32_t frame;          /* of the last region that stands in no other */
-    int64_t left_ns;         /* its end */
-    int64_t entered_ns;      /* start of a graph behind a break, until its first row has come; AP_START_UNKNOWN = none */
-    int64_t capture_from_ns; /* INT64_MIN = no capture is open */
+    bool eager;         /* an operator has run since */
+    uint32_t frame;     /* of the last region that stands in no other */
+    int64_t left_ns;    /* its end */
+    int64_t entered_ns; /* start of a graph behind a break, until its first row has come; AP_START_UNKNOWN = none */
 };
 
 static void sum(struct ap_compiled *compiled, int64_t *total, int64_t ns)
@@ -211,18 +198,6 @@ static void take_jit(struct reader *reader, uint32_t row)
     *role |= SEEN;
 }
 
-static void take_capture(struct reader *reader, struct track_state *state, uint32_t row, bool begins)
-{
-    int64_t end_ns = ap_row_end_ns(reader->trace, row);
-    if (begins) {
-        reader->compiled->capture_count++;
-        state->capture_from_ns = reader->trace->events.start_ns[row];
-    } else if (state->capture_from_ns != INT64_MIN) {
-        sum(reader->compiled, &reader->compiled->capture_ns, end_ns - state->capture_from_ns);
-        state->capture_from_ns = INT64_MIN;
-    }
-}
-
 static enum ap_status take_row(struct reader *reader, struct track_state *state, uint32_t row, uint32_t *mark,
                                struct ap_error *reterr)
 {
@@ -250,8 +225,6 @@ static enum ap_status take_row(struct reader *reader, struct track_state *state,
         *mark |= IN_BUILD | IN_MACHINERY;
         break;
     case ROLE_wrapper: *mark |= IN_MACHINERY; break;
-    case ROLE_begin:
-    case ROLE_end: take_capture(reader, state, row, role_of(reader, row) == ROLE_begin); break;
     case ROLE_eager:
         if (ap_row_is_of(reader->trace, row, 1u << AP_KIND_operator) && !(*mark & (IN_MACHINERY | IN_EAGER))) {
             state->eager |= !(*mark >> REGION_SHIFT);
@@ -267,7 +240,7 @@ static enum ap_status take_row(struct reader *reader, struct track_state *state,
 /* In order of time a row comes behind all rows that it is in. */
 static enum ap_status read_track(struct reader *reader, const uint32_t *rows, size_t count, struct ap_error *reterr)
 {
-    struct track_state state = { .capture_from_ns = INT64_MIN, .entered_ns = AP_START_UNKNOWN };
+    struct track_state state = { .entered_ns = AP_START_UNKNOWN };
     for (size_t i = 0; i < count; i++) {
         uint32_t row = rows[i];
         if (!ap_row_is_of(reader->trace, row, AP_HOST_KINDS))

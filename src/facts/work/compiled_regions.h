@@ -20,9 +20,9 @@ struct ap_compiled {
     struct ap_compiled_region *regions; /* track by track, in order of time */
     size_t count, capacity;
     uint64_t graph_count, distinct_graph_count;
-    uint64_t guard_count, build_count, capture_count;
+    uint64_t guard_count, build_count;
     uint64_t jit_again_count; /* compilations of XLA, of functions that had been compiled in the window already */
-    int64_t guard_ns, build_ns, capture_ns;
+    int64_t guard_ns, build_ns;
     uint64_t break_count; /* regions that go on after an operator which was not compiled */
     int64_t eager_ns;     /* from the end of compiled code to the region that goes on */
     int64_t outside_ns;   /* in regions, but in no graph; at such breaks between regions, and into the graph behind */

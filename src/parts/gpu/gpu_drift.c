@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * gpu_drift.c - whether the same kernels become slower from the first to the last third of the steady steps, as they do
  * where the clocks of a device fall. The same: by name, launch shape and the shapes of the operator that launched them. What
- * runs beside others of its device is slowed by these, and tells nothing. */
+ * runs beside others of its device is slowed by these, and tells nothing. Nor does what has no shapes, nor attention, which
+ * goes over as much of a cache as is filled; and where other kernels change their shapes, those that do not may be of sizes
+ * that grow behind a grid that stays. */
 #include <string.h>
 
 #include "gpu_work.h"
@@ -14,11 +16,13 @@
 #define LEAST_CALLS 2 /* in each third */
 #define BESIDE 0.1    /* of its time; kernels that follow each other may overlap by as little */
 #define SLOWER 1.05   /* on average, and the quickest calls likewise: what others on the device cost hits single calls */
+#define ALIKE 0.9     /* of the calls of the last third, of a kernel and shape that the first third has */
 #define STEADY 1.02   /* the middle third may be as much slower than the last one: else it was a moment */
 
 struct same {
     int64_t ns[THIRDS], least_ns[THIRDS];
     uint32_t count[THIRDS];
+    bool comparable; /* its shape is known, and tells how much it works */
 };
 
 struct drift {
@@ -40,7 +44,7 @@ static double mean_ns(const struct same *same, int third)
 static bool is_slower(const struct same *same)
 {
     for (int i = 0; i < THIRDS; i++)
-        if (same->count[i] < LEAST_CALLS)
+        if (same->count[i] < LEAST_CALLS || !same->comparable)
             return false;
     return mean_ns(same, 2) >= SLOWER * mean_ns(same, 0) &&
            (double)same->least_ns[2] >= SLOWER * (double)same->least_ns[0] && mean_ns(same, 1) <= STEADY * mean_ns(same, 2);
@@ -70,6 +74,16 @@ static uint8_t third_of(struct drift *drift, const struct ap_device_row *link)
     return step < drift->step.steps->count ? drift->third_of[step] : THIRDS;
 }
 
+static bool is_comparable(const struct drift *drift, uint32_t row, const struct ap_op_detail *op)
+{
+    const struct ap_part_context *context = drift->work->context;
+    const struct ap_work_detail *work = ap_row_work(context->trace, row);
+    const struct ap_kernel_families *families = &context->facts->families;
+    unsigned subfamily = ap_kernel_subfamily_of(families, context->trace->events.name[row]);
+    bool has_shape = (work && work->as.grid.blocks_per_sm >= 0) || (op && op->signature.id);
+    return has_shape && ap_kernel_family_of(subfamily) != AP_KERNEL_FAMILY_attention;
+}
+
 static enum ap_status number_of(struct drift *drift, const struct ap_device_row *link, uint32_t *ret_number,
                                 struct ap_error *reterr)
 {
@@ -84,7 +98,8 @@ static enum ap_status number_of(struct drift *drift, const struct ap_device_row 
     AP_TRY(ap_pair_map_add(&drift->kernels, trace->events.name[link->row], shape, ret_number, reterr));
     AP_TRY(AP_RESERVE(drift->work->context->gate, drift->list, drift->capacity, drift->kernels.count, reterr));
     if (*ret_number == count)
-        drift->list[count] = (struct same){ .least_ns = { INT64_MAX, INT64_MAX, INT64_MAX } };
+        drift->list[count] = (struct same){ .least_ns = { INT64_MAX, INT64_MAX, INT64_MAX },
+                                            .comparable = is_comparable(drift, link->row, op) };
     return AP_OK;
 }
 
@@ -135,11 +150,22 @@ static enum ap_status take_all(struct drift *drift, struct ap_error *reterr)
     return AP_OK;
 }
 
+static bool are_alike(const struct drift *drift)
+{
+    uint64_t count = 0, alike = 0;
+    for (uint32_t i = 0; i < drift->kernels.count; i++) {
+        count += drift->list[i].count[THIRDS - 1];
+        alike += drift->list[i].count[0] ? drift->list[i].count[THIRDS - 1] : 0;
+    }
+    return (double)alike >= ALIKE * (double)count;
+}
+
 static void put(const struct drift *drift, struct ap_model *model, struct ap_value *to)
 {
     double first_ns = 0, last_ns = 0, saves_ns = 0;
     int64_t kernels = 0;
-    for (uint32_t i = 0; i < drift->kernels.count; i++) {
+    bool alike = are_alike(drift);
+    for (uint32_t i = 0; i < drift->kernels.count && alike; i++) {
         const struct same *same = &drift->list[i];
         if (!is_slower(same))
             continue;

@@ -185,8 +185,9 @@ static void add_figures(const struct ap_part_context *context, const struct ap_c
     ap_add_count(model, to, "guard_checks", (int64_t)compiled->guard_count);
     ap_add_time(model, to, "guard_us", compiled->guard_ns);
     add_window_share(context, model, to, "guard_share_ratio", compiled->guard_ns, compiled->guard_count);
-    ap_add_count(model, to, "graph_captures", (int64_t)compiled->capture_count);
-    ap_add_time(model, to, "graph_capture_us", compiled->capture_ns);
+    const struct ap_captures *captures = &context->facts->split.captures;
+    ap_add_count(model, to, "graph_captures", (int64_t)captures->count);
+    ap_add_time(model, to, "graph_capture_us", captures->total_ns);
 }
 
 /* ---- graphs that are captured again and again ---- */
@@ -248,12 +249,12 @@ static int64_t find_captures_again(const struct ap_part_context *context, size_t
     return count;
 }
 
-static enum ap_status add_captures_again(const struct ap_part_context *context, const struct ap_compiled *compiled,
-                                         struct ap_model *model, struct ap_value *to, struct ap_error *reterr)
+static enum ap_status add_captures_again(const struct ap_part_context *context, struct ap_model *model, struct ap_value *to,
+                                         struct ap_error *reterr)
 {
     struct ap_stretches again = { .list = NULL }, idle = { .list = NULL };
     int64_t count = 0;
-    for (size_t track = 0; compiled->capture_count && track < context->facts->order.track_count; track++)
+    for (size_t track = 0; context->facts->split.captures.count && track < context->facts->order.track_count; track++)
         count += is_start_of_graphs(context, track) ? 0 : find_captures_again(context, track, &again);
     for (int cause = 0; count && cause < AP_IDLE_CAUSE_COUNT_; cause++)
         if (cause != AP_IDLE_not_recorded)
@@ -306,7 +307,7 @@ static enum ap_status add_all(struct ap_part_context *context, struct report *re
     AP_TRY(find_versions(report, &versions, reterr));
     struct ap_value *to = ap_add_object(model, parent, "compile");
     add_figures(context, &report->compiled, &versions, model, to);
-    AP_TRY(add_captures_again(context, &report->compiled, model, to, reterr));
+    AP_TRY(add_captures_again(context, model, to, reterr));
     AP_TRY(add_launches(context, model, to, reterr));
     return add_regions(report, context->options->top_n, model, to, reterr);
 }

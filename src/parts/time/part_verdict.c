@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "part.h"
 #include "rows_of.h"
 #include "value_text.h"
+#include "verdict_unknown.h"
 
 #include "poison.h"
 
@@ -31,7 +31,6 @@ static const struct {
 #define SMALL_CAUSE_RATIO 0.25
 #define MEMORY_BOUND_RATIO 0.7 /* of the kernel time in families that move more than they compute */
 #define SURE_RATIO 0.4         /* of the judged time in the bound's own part */
-#define CAPTURED_RATIO 0.5     /* of the launches have no work in the file: those of a capture */
 #define KNOWN_RATIO 0.1        /* of the judged time has to be known */
 #define SEEN_RATIO 0.2         /* of the judged time in one thing that the devices are seen to do */
 #define SHORT_WINDOW 100       /* a part of the recording of which the devices' window may lack, to be called by its name */
@@ -145,12 +144,6 @@ static void format_ns(int64_t ns, char *to, size_t bytes)
 
 #define OF_A_CUT_FILE "; but the file is cut: what stood behind the cut is missing, and GPU rows often stand last"
 
-/* Of this much of the judged part it is known what the devices did. */
-static int64_t known_ns(const struct ap_split_part *judged)
-{
-    return judged->dur_ns - judged->cause_ns[AP_IDLE_not_recorded];
-}
-
 static void format_unknown(const struct ap_part_context *context, const struct ap_split_part *judged, enum bound bound,
                            char *to, size_t bytes)
 {
@@ -166,8 +159,9 @@ static void format_unknown(const struct ap_part_context *context, const struct a
         return;
     format_ns(judged->cause_ns[AP_IDLE_not_recorded], part, sizeof(part));
     (void)snprintf(to, bytes, ", as far as it is known: for another %s %s", part,
-                   ap_links_clocks_differ(&context->facts->links) ? "the clocks of host and device differ"
-                                                                  : "work from before the recording hides it");
+                   ap_lacks_host(context)                           ? "no device works, and no row of the host tells why"
+                   : ap_links_clocks_differ(&context->facts->links) ? "the clocks of host and device differ"
+                                                                    : "work from before the recording hides it");
 }
 
 /* A tracer of Python could have recorded nothing else, and what XLA runs on a device would stand in its trace. */
@@ -203,16 +197,17 @@ struct reading {
     bool by_estimate;     /* what is no work of the host decides the bound */
     int64_t uneven_ns;    /* of the rest, what only some of the steps have that do the same */
     bool untold;          /* what the device waited for: no row says what launched its work */
+    bool no_host;         /* no row of it was recorded */
 };
 
 static const char *meaning_of(const struct ap_part_context *context, const struct reading *is)
 {
     const struct ap_split_part *judged = is->judged;
     int64_t bound_ns = is->part_ns[is->bound];
-    if (is->bound == BOUND_gpu && (double)bound_ns < GPU_BOUND_RATIO * (double)known_ns(judged))
-        return is->off_core_ns > ap_share_of(known_ns(judged), SEEN_RATIO)
+    if (is->bound == BOUND_gpu && (double)bound_ns < GPU_BOUND_RATIO * (double)ap_known_ns(judged))
+        return is->off_core_ns > ap_share_of(ap_known_ns(judged), SEEN_RATIO)
                    ? "the device computes for most of the time in which the host runs"
-               : is->recording_ns > ap_share_of(known_ns(judged), SEEN_RATIO)
+               : is->recording_ns > ap_share_of(ap_known_ns(judged), SEEN_RATIO)
                    ? "the device computes for most of the time that recording leaves"
                    : "the device computes for most of the time";
     if (is->bound == BOUND_gpu && is->memory_bound)
@@ -235,10 +230,10 @@ static void format_aside(const struct reading *is, char *to, size_t bytes)
     int64_t host_ns = is->part_ns[BOUND_launch] + is->part_ns[BOUND_cpu];
     bool of_host = is->bound == BOUND_launch || is->bound == BOUND_cpu;
     *to = 0;
-    if (is->bound == BOUND_gpu && is->part_ns[BOUND_start_up] > ap_share_of(known_ns(is->judged), TOLD_RATIO)) {
+    if (is->bound == BOUND_gpu && is->part_ns[BOUND_start_up] > ap_share_of(ap_known_ns(is->judged), TOLD_RATIO)) {
         format_ns(is->part_ns[BOUND_start_up], part, sizeof(part));
         (void)snprintf(to, bytes, "; %s more is start-up: contexts, modules, first allocations", part);
-    } else if (is->off_core_ns > ap_share_of(of_host ? host_ns : known_ns(is->judged), TOLD_RATIO)) {
+    } else if (is->off_core_ns > ap_share_of(of_host ? host_ns : ap_known_ns(is->judged), TOLD_RATIO)) {
         format_ns(is->off_core_ns, part, sizeof(part));
         (void)snprintf(to, bytes,
                        of_host
@@ -248,7 +243,7 @@ static void format_aside(const struct reading *is, char *to, size_t bytes)
     } else if (of_host && is->uneven_ns > host_ns / 2) {
         format_ns(is->uneven_ns, part, sizeof(part));
         (void)snprintf(to, bytes, "; %s of it only in some of the steps, though the host does the same in all", part);
-    } else if (is->recording_ns > ap_share_of(of_host ? host_ns : known_ns(is->judged), TOLD_RATIO)) {
+    } else if (is->recording_ns > ap_share_of(of_host ? host_ns : ap_known_ns(is->judged), TOLD_RATIO)) {
         format_ns(is->recording_ns, part, sizeof(part));
         (void)snprintf(to, bytes,
                        of_host ? "; some %s of it are the recording's own cost"
@@ -261,7 +256,7 @@ static void add_sentence(const struct ap_part_context *context, const struct rea
                          struct ap_value *to)
 {
     char text[520], part[AP_VALUE_TEXT_BYTES], whole[AP_VALUE_TEXT_BYTES], unknown[160], aside[200];
-    int64_t dur_ns = wait_ns(is->part_ns, is->bound), all_ns = known_ns(is->judged);
+    int64_t dur_ns = wait_ns(is->part_ns, is->bound), all_ns = ap_known_ns(is->judged);
     format_ns(dur_ns, part, sizeof(part));
     format_ns(all_ns, whole, sizeof(whole));
     format_unknown(context, is->judged, is->bound, unknown, sizeof(unknown));
@@ -300,54 +295,8 @@ static const char *confidence_of(const struct ap_part_context *context, const st
         return bound == BOUND_gpu ? "medium" : "low";
     bool of_host = bound == BOUND_launch || bound == BOUND_cpu;
     bool recorded = !of_host || judged->cause_ns[AP_IDLE_untraced] <= bound_ns / 2;
-    bool mostly_known = known_ns(judged) >= judged->dur_ns / 2;
-    return recorded && mostly_known && (double)bound_ns >= SURE_RATIO * (double)known_ns(judged) ? "high" : "medium";
-}
-
-static bool is_true(const struct ap_value *root, const char *path)
-{
-    return ap_value_integer(ap_value_at(root, path), 0) > 0;
-}
-
-/* Graphs are captured: what is launched does not run, so neither an idle device nor a busy host means anything. */
-static bool is_capture(const struct ap_value *root)
-{
-    double idle_launches = 0;
-    (void)ap_value_number(ap_value_at(root, "compile.launches_without_work_ratio"), &idle_launches);
-    return is_true(root, "compile.graph_captures") && idle_launches > CAPTURED_RATIO;
-}
-
-/* Ranges of a profiler that counts stand on rows of the GPU without being work. Unlike waits they belong to no call. */
-static bool has_counters(const struct ap_trace *trace)
-{
-    for (size_t i = 0; i < trace->sync_detail_count; i++)
-        if (trace->sync_details[i].correlation)
-            return false;
-    return trace->sync_detail_count > 0;
-}
-
-/* Why the recording does not tell what bounds the run; NULL = it does. */
-static const char *why_unknown(const struct ap_part_context *context, const struct ap_split_part *judged,
-                               const struct ap_value *root)
-{
-    if (!known_ns(judged))
-        return "no row of work in the file was waited for there";
-    if (is_capture(root))
-        return "graphs are captured here, and what is captured does not run: record their replay";
-    bool clocks_differ = ap_links_clocks_differ(&context->facts->links);
-    if (clocks_differ && known_ns(judged) < ap_share_of(judged->dur_ns, GPU_BOUND_RATIO))
-        return "GPU work starts before its launch, so the clocks of host and device differ: record again";
-    if (context->facts->split.has_gpu)
-        return NULL;
-    bool unused = is_true(root, "trace.gpu_unused");
-    if (is_true(root, "trace.recorded.runtime") || (is_true(root, "trace.recorded.gpu_listed") && !unused) ||
-        is_true(root, "cpu.signals.gpu_use.count"))
-        return !is_true(root, "trace.by_pytorch") ? "the file tells of a GPU, of whose work no row was recorded"
-               : has_counters(context->trace)
-                   ? "only counters of the GPU were recorded, which tell no times: record once without them, with "
-                     "ProfilerActivity.CUDA"
-                   : "the file tells of a GPU, of whose work no row was recorded: record with ProfilerActivity.CUDA";
-    return context->facts->main_track == AP_NO_ROW ? "no row is of a kind that is known here" : NULL;
+    bool mostly_known = ap_known_ns(judged) >= judged->dur_ns / 2;
+    return recorded && mostly_known && (double)bound_ns >= SURE_RATIO * (double)ap_known_ns(judged) ? "high" : "medium";
 }
 
 static void add_unknown_sentence(const char *why, struct ap_model *model, struct ap_value *to)
@@ -375,7 +324,7 @@ static void add_off_core(struct ap_part_context *context, const struct reading *
     const struct ap_off_core *off = &context->facts->split.off_core;
     struct ap_stretches stretches = { .list = NULL };
     ap_add_time(model, host, "off_core_us", is->off_core_ns);
-    ap_add_quotient(model, host, "off_core_ratio", (double)is->off_core_ns, (double)known_ns(is->judged));
+    ap_add_quotient(model, host, "off_core_ratio", (double)is->off_core_ns, (double)ap_known_ns(is->judged));
     struct ap_value *to = ap_add_object(model, host, "off_core");
     ap_add_count(model, to, "count", (int64_t)off->sure_count);
     ap_add_known_time(model, to, "median_us", off->sure_count, off->median_ns);
@@ -394,7 +343,7 @@ static void add_host(struct ap_part_context *context, const struct reading *is, 
     int64_t short_ns = ap_value_integer(ap_value_at(&model->root, "gpu.short_kernels.total_dur_us"), 0);
     bool overflowed = false, is_known = knows_recording(&context->facts->split, &model->root);
     struct ap_value *host = ap_add_object(model, to, "host");
-    double known = is->untold ? 0 : (double)known_ns(is->judged);
+    double known = is->untold ? 0 : (double)ap_known_ns(is->judged);
     ap_add_known_time(model, host, "dur_us", !is->untold, host_ns);
     ap_add_quotient(model, host, "judged_ratio", (double)host_ns, known);
     ap_add_known_time(model, host, "recording_us", is_known, is->recording_ns);
@@ -423,7 +372,7 @@ static enum bound bound_after_start(const struct reading *is, int64_t known)
  * what that is. */
 static enum bound bound_of(struct reading *is)
 {
-    int64_t own_ns[BOUND_COUNT], known = known_ns(is->judged), foreign_ns = is->recording_ns + is->off_core_ns;
+    int64_t own_ns[BOUND_COUNT], known = ap_known_ns(is->judged), foreign_ns = is->recording_ns + is->off_core_ns;
     enum bound bound = choose_bound(is->part_ns, known);
     if (bound == BOUND_start_up)
         return bound_after_start(is, known);
@@ -455,8 +404,9 @@ static const char *choose(struct reading *is)
         return "devices are idle, and no row tells which call or operator launched their work: they may wait for the host, "
                "or "
                "for what stands before in a queue";
-    if (bound != BOUND_gpu && known_ns(is->judged) < ap_share_of(is->judged->dur_ns, KNOWN_RATIO))
-        return "for nearly all of the time work from before the recording hides it";
+    if (bound != BOUND_gpu && ap_known_ns(is->judged) < ap_share_of(is->judged->dur_ns, KNOWN_RATIO))
+        return is->no_host ? "no row of the host tells why devices are idle for nearly all of the time"
+                           : "for nearly all of the time work from before the recording hides it";
     is->bound = bound;
     return NULL;
 }
@@ -468,6 +418,7 @@ static void read_parts(struct ap_part_context *context, const struct ap_value *r
     const struct ap_split_part *judged = is->judged;
     sum_parts(judged, split->has_gpu, is->part_ns);
     move_trains(root, is->part_ns);
+    is->no_host = ap_lacks_host(context);
     is->untold = split->has_gpu && !ap_links_tell_launches(&context->facts->links);
     if (is->untold) {
         move_part(is->part_ns, BOUND_cpu, BOUND_queue);
@@ -487,7 +438,7 @@ static void add_verdict(struct ap_part_context *context, struct ap_model *model,
     const struct ap_split_part *judged = ap_split_judged(&context->facts->split);
     struct reading is = { .judged = judged, .bound = BOUND_unknown };
     read_parts(context, root, &is);
-    const char *why = why_unknown(context, judged, root);
+    const char *why = ap_why_unknown(context, judged, root);
     if (!why)
         why = choose(&is);
     double memory_ratio = memory_bound_ratio(context);
@@ -500,8 +451,8 @@ static void add_verdict(struct ap_part_context *context, struct ap_model *model,
     else
         add_sentence(context, &is, model, to);
     ap_add_time(model, to, "dur_us", bound_ns);
-    ap_add_time(model, to, "known_us", known_ns(judged));
-    ap_add_quotient(model, to, "judged_ratio", (double)bound_ns, (double)known_ns(judged));
+    ap_add_time(model, to, "known_us", ap_known_ns(judged));
+    ap_add_quotient(model, to, "judged_ratio", (double)bound_ns, (double)ap_known_ns(judged));
     const char *confidence = confidence_of(context, judged, is.bound, bound_ns);
     bool is_estimate = is.memory_bound || (is.by_estimate && strcmp(confidence, "high") == 0);
     ap_add_string(model, to, "confidence", is_estimate ? "medium" : confidence);
@@ -549,8 +500,9 @@ static bool lacks_rows(const struct ap_split_part *all)
     return all->dur_ns && (double)all->cause_ns[AP_IDLE_queue_wait] >= SEEN_RATIO * (double)all->dur_ns;
 }
 
-static void add_symptoms(const struct ap_split *split, struct ap_model *model, struct ap_value *root)
+static void add_symptoms(const struct ap_part_context *context, struct ap_model *model, struct ap_value *root)
 {
+    const struct ap_split *split = &context->facts->split;
     static const struct symptom high_cpu = {
         "high-cpu-low-gpu", "High CPU with low GPU time",
         "1 - cpu.thread_summary.idle_us / trace.window_us while gpu.utilization_ratio < 50 %", 0.5, true
@@ -575,13 +527,14 @@ static void add_symptoms(const struct ap_split *split, struct ap_model *model, s
                      number_at(root, "cpu.signals.host_alloc.window_share_ratio", &host_alloc);
     const struct ap_split_part *all = &split->window;
     double open = all->dur_ns ? (double)all->cause_ns[AP_IDLE_not_recorded] / (double)all->dur_ns : 0;
-    has_gpu = has_gpu && !lacks_rows(all) && !is_capture(root);
+    bool is_told = !lacks_rows(all) && !ap_is_capture(root) && !ap_is_glimpse(context, ap_split_judged(split));
+    has_gpu = has_gpu && is_told;
     struct ap_value *list = ap_add_list(model, root, "symptoms");
     add_symptom(&high_cpu, has_gpu && has_host && !is_open(utilization, open, LOW_GPU_RATIO), busy,
                 utilization < LOW_GPU_RATIO, model, list);
     add_symptom(&low_gpu, has_gpu && !is_open(utilization, open, low_gpu.threshold), utilization, true, model, list);
-    add_symptom(&gaps, has_gaps && !lacks_rows(all) && !is_capture(root) && !is_open(gap_ratio - open, open, gaps.threshold),
-                gap_ratio, true, model, list);
+    add_symptom(&gaps, has_gaps && is_told && !is_open(gap_ratio - open, open, gaps.threshold), gap_ratio, true, model,
+                list);
     add_symptom(&allocation, has_calls, device_malloc + host_alloc, true, model, list);
 }
 
@@ -595,6 +548,6 @@ enum ap_status ap_part_verdict(struct ap_part_context *context, struct ap_model 
         add_verdict(context, model, root);
     else
         ap_add_null(model, root, "verdict");
-    add_symptoms(&context->facts->split, model, root);
+    add_symptoms(context, model, root);
     return AP_OK;
 }

@@ -70,9 +70,13 @@ static void write_unknown_window(struct doc *doc)
     int64_t unknown_ns = ap_value_integer(ap_doc_at(doc, "split.window.idle_causes.not_recorded_us"), 0);
     int64_t window_ns = ap_value_integer(ap_doc_at(doc, "split.window.dur_us"), -1);
     if (ap_doc_known(doc, "gpu.utilization_ratio") && window_ns > 0 && unknown_ns > window_ns / 20)
-        ap_doc_paragraph(doc, NULL,
-                         "The figures of utilization and idle time below count {r split.window.idle_causes.not_recorded_us} "
-                         "as idle of which nothing is known: what the device did then was launched before the recording.");
+        ap_doc_paragraph(
+            doc, NULL,
+            !ap_doc_true(doc, "trace.recorded.operators") && !ap_doc_true(doc, "trace.recorded.runtime")
+                ? "The figures of idle time below count {r split.window.idle_causes.not_recorded_us} in which no device "
+                  "works: nothing of the host was recorded that would tell why."
+                : "The figures of utilization and idle time below count {r split.window.idle_causes.not_recorded_us} as "
+                  "idle of which nothing is known: what the device did then was launched before the recording.");
 }
 
 /* The first from @row on that can be told: of a trace of the host alone most are about devices. */

@@ -390,6 +390,9 @@ def check_one_way(tap, program, folder):
              "a link is slow though the other way of it is not")
 
 
+LONG_HOST = "gpu-node." + "a-subdomain." * 12 + "example" # as long as names of the DNS can be, and longer than most
+
+
 def check_range(tap, program, folder):
     """A rank is late since its host is in a range of the user, in which nothing else was recorded."""
     told = {"Collective name": "allreduce", "Group size": 4, "dtype": "Float", "In msg nelems": 1024, "Out msg nelems": 1024,
@@ -406,10 +409,11 @@ def check_range(tap, program, folder):
                         "args": number},
                        {**work, "name": "ncclDevKernel_AllReduce_Sum_f32()", "ts": base + late + 20, "dur": 5900 - late}]
         (folder / f"rank{rank}.json").write_text(json.dumps({
-            "schemaVersion": 1, "host_name": "host", "traceEvents": events,
+            "schemaVersion": 1, "host_name": LONG_HOST, "traceEvents": events,
             "distributedInfo": {"backend": "nccl", "rank": rank, "world_size": 4}}))
     late = program.json(folder)["cluster"]["late"]["host_code"]
     tap.same((late["rank"], late["line"]), (1, "load_batch"), "the range of the user is named where no line was recorded")
+    tap.same([row["name"] for row in late["ranks"]], [f"rank 1 on {LONG_HOST}"], "and the whole name of its host")
 
 
 def check_sizes_alone(tap, program, folder):

@@ -54,6 +54,7 @@ static void print_reading(const uint8_t *text, size_t bytes)
     }
 }
 
+/* In pieces and windows of each size, up to the first that holds the document whole: beyond it nothing differs. */
 static bool is_read_alike(const uint8_t *text, size_t bytes)
 {
     static const size_t sizes[] = { 1, 2, 3, 7, 64, 4096, 65536, 65537 };
@@ -61,7 +62,7 @@ static bool is_read_alike(const uint8_t *text, size_t bytes)
     const struct reading at_once = { 0 };
     bool alike = true;
     (void)log_tokens(&whole, text, bytes, &at_once);
-    for (size_t i = 0; i < 2 * AP_COUNT_OF(sizes) && alike; i++) {
+    for (size_t i = 0; i < 2 * AP_COUNT_OF(sizes) && alike && (i < 2 || sizes[i / 2 - 1] <= bytes); i++) {
         struct reading reading = { .piece_bytes = sizes[i / 2], .lend = i % 2 };
         if (!reading.lend)
             reading.window_bytes = sizes[i / 2];

@@ -237,11 +237,17 @@ def check_at_once(tap, program, folder):
     tap.same(server.answer()["params"]["progressToken"], "t", "a file is being read")
     ask_for(server, "waits", "analyze", paths=["sync_heavy.json"])
     ask_for(server, "waits too", "analyze", paths=["sync_heavy.json"])
-    ask_for(server, 7, "explain", id="steps.p50_us")
+    ask_for(server, 7, "capture", paths=["sync_heavy.json"])
     server.send(b'{"jsonrpc":"2.0","id":"p","method":"ping"}\n')
     tap.same(answer_of(server, "p")["result"], {}, "ping is answered while it is read")
     server.send(b'{"jsonrpc":"2.0","id":"l","method":"tools/list"}\n')
     tap.same(len(answer_of(server, "l")["result"]["tools"]), len(TOOLS), "so is the list of the tools")
+    for number, (name, arguments, wrong) in enumerate([
+            ("list_metrics", {"of": "rules", "limit": 3}, False), ("explain", {"id": "steps.p50_us"}, False),
+            ("capture", {}, False), ("explain", {"id": "no such rule"}, True), ("analyze", {}, True)]):
+        ask_for(server, f"q{number}", name, **arguments)
+        tap.same(answer_of(server, f"q{number}")["result"]["isError"], wrong,
+                 f"so is {name} {arguments}, which reads no file")
     cancel(server, "7")
     cancel(server, "no such")
     cancel(server, "waits too")
@@ -560,9 +566,9 @@ def hostile_lines(count):
         yield bytes(line).replace(b"\n", b" ")
 
 
-# Calls are answered in their order; a ping would overtake them.
+# Calls that read are answered in their order; all else would overtake them.
 END = (b'{"jsonrpc":"2.0","id":"end","method":"tools/call",'
-       b'"params":{"name":"explain","arguments":{"id":"steps.p50_us"}}}\n')
+       b'"params":{"name":"explain","arguments":{"id":"steps.p50_us","paths":["begin_end_pairs.json"]}}}\n')
 
 
 def check_hostile(tap, program, count):

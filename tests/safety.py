@@ -202,8 +202,15 @@ REPAIRED = [
     ("bare N/A", lambda event: event.replace('"text"', "N/A"), {"bare-not-available": 1}, "aten::mm"),
     ("an unescaped Windows path in args", lambda event: event.replace("text", r"C:\Users\me\train.py"),
      {"unescaped-backslash": 2}, "aten::mm"),
+    ("one that ends with a backslash", lambda event: event.replace("text", "C:\\train\\"),
+     {"unescaped-path-end": 1}, "aten::mm"),
+    ("one that ends its event with it", lambda event: event.replace('"n": 20', '"p": ["C:\\train\\"]'),
+     {"unescaped-path-end": 1}, "aten::mm"),
     ("one in a name", lambda event: event.replace("aten::mm", r"D:\user\train\new.py(3): f"), {"unescaped-backslash": 1},
      r"D:\user\train\new.py(3): f"),
+    ("one in a name that ends with it", lambda event: event.replace("aten::mm", "D:\\temp\\"), {"unescaped-path-end": 1},
+     "D:\\temp\\"),
+    ("what looks like one and is JSON", lambda event: event.replace("aten::mm", r'f:\n \", \"g'), {}, 'f:\n ", "g'),
     ("an escaped one", lambda event: event.replace("aten::mm", r"D:\\user\\train.py"), {}, r"D:\user\train.py"),
 ]
 REFUSED = [

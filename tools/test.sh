@@ -3,7 +3,9 @@
 # test.sh: from a bare Debian 12 to all tests. Installs what they need, then, in ./build-tests (made anew, but for its venv):
 #   1. a release build with gcc and -Werror, and all suites on it;
 #   2. a build with the address and undefined-behavior sanitizers (clang where it is complete, else gcc), all suites again
-#      but for what is mostly work of Python or of a browser, and some of the failed allocations and flipped bits;
+#      but for what is mostly work of Python or of a browser: the long runs that look closer at the same output, the commands
+#      of the documents; of failed allocations each 23rd (others each time: the seed stands in the log), of flipped bits
+#      3,000, of documents that CPython reads, too, 10,000;
 #   3. on the release build: valgrind, installation, a program built against the installed library, meson dist.
 # The last line says how many checks passed, failed and were skipped; the exit code is 0 when none failed.
 # Optional inputs, skipped loudly where absent: AP_TRACES, a folder of real sample traces, and AP_JSON_TEST_SUITE, the

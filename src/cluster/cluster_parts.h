@@ -20,8 +20,8 @@ struct ap_run_found {
     const struct ap_run_verdict *verdict;
 };
 
-/** "rank 5 on node3"; the host where it is known. Returns @to. */
-const char *ap_rank_label(const struct ap_run_view *view, size_t index, char *to, size_t bytes);
+/** "rank 5 on node3", of the model; the host where it is known. */
+struct ap_text ap_rank_label(const struct ap_run_view *view, size_t index, struct ap_model *model);
 
 /* By file part_cluster_<name>.c. */
 

@@ -54,21 +54,20 @@ static struct ap_str line_of(const struct ap_run_found *found, enum ap_late_kind
 }
 
 /* The line first, as all findings that name one have it. Where Python was not recorded there is none. */
-static void add_place(const struct ap_run_found *found, enum ap_late_kind kind, size_t rank, const char *label,
+static void add_place(const struct ap_run_found *found, enum ap_late_kind kind, size_t rank, struct ap_text label,
                       struct ap_model *model, struct ap_value *row)
 {
     struct ap_text line = ap_rank_text(found->view->set, line_of(found, kind, rank));
-    size_t label_bytes = strlen(label);
-    char *place = ap_arena_alloc(&model->arena, line.bytes + label_bytes + 2);
+    char *place = ap_arena_alloc(&model->arena, line.bytes + label.bytes + 2);
     if (!place) {
         model->failed = true;
         return;
     }
     memcpy(place, line.data, line.bytes);
     memcpy(place + line.bytes, ", ", 2);
-    memcpy(place + line.bytes + 2, label, label_bytes);
+    memcpy(place + line.bytes + 2, label.data, label.bytes);
     ap_add_known_text(model, row, "place", ap_text_contains(line, AP_TEXT(".py(")),
-                      (struct ap_text){ place, line.bytes + label_bytes + 2 });
+                      (struct ap_text){ place, line.bytes + label.bytes + 2 });
 }
 
 /* The ranks of a kind as rows, the latest first: a finding names them. Picked one by one, since there are few. */
@@ -89,10 +88,10 @@ static void add_ranks(const struct ap_run_found *found, enum ap_late_kind kind, 
         }
         if (next == AP_NO_RANK)
             return;
-        char label[200];
         const struct ap_rank_summary *rank = ap_view_rank(found->view, next);
         struct ap_value *row = ap_add_object(model, list, NULL);
-        ap_add_text(model, row, "name", ap_text_of(ap_rank_label(found->view, next, label, sizeof(label))));
+        struct ap_text label = ap_rank_label(found->view, next, model);
+        ap_add_text(model, row, "name", label);
         add_place(found, kind, next, label, model, row);
         ap_add_count(model, row, "rank", rank->rank);
         ap_add_known_text(model, row, "host", rank->host.id, ap_rank_text(found->view->set, rank->host));

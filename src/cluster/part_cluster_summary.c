@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * part_cluster_summary.c - how large the run is, what of it is compared, and how much of the time went into waiting. */
 #include <stdio.h>
+#include <string.h>
 
 #include "cluster_parts.h"
 #include "sort.h"
@@ -15,16 +16,22 @@ static const char *const spent_keys[AP_SPENT_COUNT_] = {
 
 #define ABSENT_TEXT 200
 
-const char *ap_rank_label(const struct ap_run_view *view, size_t index, char *to, size_t bytes)
+struct ap_text ap_rank_label(const struct ap_run_view *view, size_t index, struct ap_model *model)
 {
     const struct ap_rank_summary *rank = ap_view_rank(view, index);
     struct ap_text host = ap_rank_text(view->set, rank->host);
+    char number[40];
+    size_t bytes =
+        (size_t)snprintf(number, sizeof(number), host.bytes ? "rank %lld on " : "rank %lld", (long long)rank->rank);
+    char *text = ap_arena_alloc(&model->arena, bytes + host.bytes);
+    if (!text) {
+        model->failed = true;
+        return AP_TEXT("");
+    }
+    memcpy(text, number, bytes);
     if (host.bytes)
-        (void)snprintf(to, bytes, "rank %lld on %.*s", (long long)rank->rank, (int)(host.bytes < 100 ? host.bytes : 100),
-                       host.data);
-    else
-        (void)snprintf(to, bytes, "rank %lld", (long long)rank->rank);
-    return to;
+        memcpy(text + bytes, host.data, host.bytes);
+    return (struct ap_text){ text, bytes + host.bytes };
 }
 
 /* "1, 4-7": the ranks of the world that no file is of; cut with "..." where there are many holes. */

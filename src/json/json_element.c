@@ -105,6 +105,23 @@ static inline enum ap_scan_result scan_object(struct ap_element_reader *element)
     return result;
 }
 
+/* The object at json->at, which is no JSON: its writer may have left a Windows path as it is, with a backslash at its end.
+ * Only where that makes JSON of it, so that nothing that is some already is read otherwise. */
+static enum ap_scan_result scan_with_paths(struct ap_element_reader *element, enum ap_scan_result otherwise)
+{
+    struct ap_scan *scan = &element->json->scan;
+    const uint8_t *at = scan->at;
+    const char *expected = scan->expected;
+    scan->paths_end = true;
+    enum ap_scan_result result = scan_object(element);
+    scan->paths_end = false;
+    if (result == AP_SCAN_OK || (result == AP_SCAN_MORE && !scan->at_eof))
+        return result;
+    scan->at = at;
+    scan->expected = expected;
+    return otherwise;
+}
+
 /* The object at json->at. */
 static enum ap_status read_object(struct ap_element_reader *element, enum ap_element_outcome *ret_outcome,
                                   struct ap_error *reterr)
@@ -112,6 +129,9 @@ static enum ap_status read_object(struct ap_element_reader *element, enum ap_ele
     struct ap_json_reader *json = element->json;
     for (;;) {
         enum ap_scan_result result = scan_object(element);
+        bool failed = result == AP_SCAN_BAD || (result == AP_SCAN_MORE && json->scan.at_eof);
+        if (AP_UNLIKELY(failed && !element->too_deep))
+            result = scan_with_paths(element, result);
         if (AP_LIKELY(result == AP_SCAN_OK)) {
             *ret_outcome = AP_ELEMENT_READ;
             return AP_OK;

@@ -235,7 +235,7 @@ void ap_json_commit_odds(struct ap_json_reader *reader)
         [AP_ODD_NONFINITE] = AP_COUNTER_nonfinite,      [AP_ODD_BAD_UTF8] = AP_COUNTER_bad_utf8,
         [AP_ODD_RAW_CONTROL] = AP_COUNTER_raw_control,  [AP_ODD_DUPLICATE] = AP_COUNTER_duplicate_key,
         [AP_ODD_QUOTE] = AP_COUNTER_unescaped_quote,    [AP_ODD_NOT_AVAILABLE] = AP_COUNTER_bare_na,
-        [AP_ODD_BACKSLASH] = AP_COUNTER_bare_backslash,
+        [AP_ODD_BACKSLASH] = AP_COUNTER_bare_backslash, [AP_ODD_PATH_END] = AP_COUNTER_path_end,
     };
     struct ap_scan_odds *odds = &reader->scan.odds;
     if (AP_LIKELY(!odds->any))

@@ -22,6 +22,7 @@ enum ap_scan_odd {
     AP_ODD_QUOTE,
     AP_ODD_NOT_AVAILABLE,
     AP_ODD_BACKSLASH,
+    AP_ODD_PATH_END,
     AP_ODD_COUNT_
 };
 
@@ -42,6 +43,7 @@ struct ap_scan {
     bool at_eof;          /* nothing follows scan.end: a number may touch it */
     const uint8_t *at;    /* after BAD: the offending byte; after MORE: where text is missing */
     const char *expected; /* after BAD: what would have been right */
+    bool paths_end;       /* within a Windows path a backslash before a quote may stand for itself, and the quote end it */
     struct ap_scan_odds odds;
 };
 

@@ -37,15 +37,15 @@ static bool is_low_surrogate(int32_t unit)
     return unit >= 0xdc00 && unit < 0xe000;
 }
 
-/* Does "C:\" stand before, in the same string and with no other colon between? Only then is a backslash that escapes
- * nothing taken for one: all else stays refused. */
-static bool is_in_windows_path(const uint8_t *backslash)
+/* The backslash of "C:\" where that stands before, in the same string and with no other colon between; else NULL. Only then
+ * is a backslash that escapes nothing taken for one: all else stays refused. */
+static const uint8_t *drive_before(const uint8_t *backslash)
 {
     const uint8_t *at = backslash;
     for (; at[-1] != '"' && backslash - at < AP_SCAN_LOOK_BACK_BYTES - 2; at--)
         if (at[-1] == ':')
-            return (at[-2] | 0x20) >= 'a' && (at[-2] | 0x20) <= 'z' && at[0] == '\\';
-    return false;
+            return (at[-2] | 0x20) >= 'a' && (at[-2] | 0x20) <= 'z' && at[0] == '\\' ? at : NULL;
+    return NULL;
 }
 
 static enum ap_scan_result take_bare_backslash(struct ap_scan *scan, const uint8_t **p)
@@ -60,9 +60,8 @@ static enum ap_scan_result scan_unicode_escape(struct ap_scan *scan, const uint8
     const uint8_t *at = *p;
     for (int i = 2; i < 6; i++)
         if (hex_digit(at[i]) < 0)
-            return at + i < scan->end && is_in_windows_path(at)
-                       ? take_bare_backslash(scan, p)
-                       : ap_scan_bad(scan, at + i, "four hexadecimal digits after \\u");
+            return at + i < scan->end && drive_before(at) ? take_bare_backslash(scan, p)
+                                                          : ap_scan_bad(scan, at + i, "four hexadecimal digits after \\u");
     int32_t unit = hex4(at + 2);
     if (is_high_surrogate(unit)) {
         /* The second half may still be on its way. */
@@ -79,11 +78,34 @@ static enum ap_scan_result scan_unicode_escape(struct ap_scan *scan, const uint8
     return AP_SCAN_OK;
 }
 
+/* "C:\dir\" with the end of an array or object behind it, or a comma and a quote; who escapes the first backslash escapes
+ * the last one, too. */
+static enum ap_scan_result scan_escaped_quote(struct ap_scan *scan, const uint8_t **p)
+{
+    const uint8_t *backslash = *p, *drive = scan->paths_end ? drive_before(backslash) : NULL;
+    *p = backslash + 2;
+    if (AP_LIKELY(!drive) || drive[1] == '\\')
+        return AP_SCAN_OK;
+    const uint8_t *next = scan->ops->space(backslash + 2);
+    bool ends = *next == '}' || *next == ']';
+    if (next < scan->end && *next == ',') {
+        next = scan->ops->space(next + 1);
+        ends = *next == '"';
+    }
+    if (next >= scan->end && !scan->at_eof)
+        return ap_scan_bad(scan, scan->end, "the rest of a string");
+    if (!ends)
+        return AP_SCAN_OK;
+    ap_scan_odd(scan, AP_ODD_PATH_END, backslash);
+    *p = backslash + 1;
+    return AP_SCAN_OK;
+}
+
 static enum ap_scan_result scan_escape(struct ap_scan *scan, const uint8_t **p)
 {
     const uint8_t *at = *p;
     switch (at[1]) {
-    case '"':
+    case '"': return scan_escaped_quote(scan, p);
     case '\\':
     case '/':
     case 'b':
@@ -93,9 +115,8 @@ static enum ap_scan_result scan_escape(struct ap_scan *scan, const uint8_t **p)
     case 't': *p = at + 2; return AP_SCAN_OK;
     case 'u': return scan_unicode_escape(scan, p);
     default:
-        return at + 1 < scan->end && is_in_windows_path(at)
-                   ? take_bare_backslash(scan, p)
-                   : ap_scan_bad(scan, at + 1, "one of \"\\/bfnrtu after a backslash");
+        return at + 1 < scan->end && drive_before(at) ? take_bare_backslash(scan, p)
+                                                      : ap_scan_bad(scan, at + 1, "one of \"\\/bfnrtu after a backslash");
     }
 }
 
@@ -277,7 +298,7 @@ static bool holds_bare_backslash(const uint8_t *p, const uint8_t *end)
             p += 2;
         }
     }
-    return false;
+    return end - p == 1 && *p == '\\'; /* before a quote that ends a path */
 }
 
 size_t ap_json_decode(const char *text, size_t bytes, char *to)
@@ -288,7 +309,7 @@ size_t ap_json_decode(const char *text, size_t bytes, char *to)
     while (p < end) {
         uint32_t code = *p;
         int taken = 1, broken_bytes;
-        if (code == '\\' && bare && p[1] != '\\' && p[1] != '"') {
+        if (code == '\\' && bare && (end - p == 1 || (p[1] != '\\' && p[1] != '"'))) {
             to[written++] = '\\';
             p++;
             continue;

@@ -40,8 +40,9 @@ AP_MUST_CHECK enum ap_status ap_mcp_server_answer(struct ap_mcp_server *server, 
 /** Bytes that the server itself holds now, but for the reports that it keeps: the same after each answer. */
 uint64_t ap_mcp_server_held_bytes(const struct ap_mcp_server *server);
 
-/** Answer the lines from @in_fd until it ends, and then what is still to be answered. Calls of tools are worked on one
- * after another on a thread of their own: other requests are answered meanwhile, and notifications/cancelled is heeded. */
+/** Answer the lines from @in_fd until it ends, and then what is still to be answered. Calls of tools that read
+ * are worked on one after another on a thread of their own: other requests, also what reads no file, are answered meanwhile,
+ * and notifications/cancelled is heeded. */
 AP_MUST_CHECK enum ap_status ap_mcp_server_run(struct ap_mcp_server *server, int in_fd, int out_fd, struct ap_error *reterr);
 
 #endif

@@ -29,7 +29,7 @@ struct ap_mcp_sink {
 /** Whether it can be read or not, release it. */
 void ap_mcp_line_read(struct ap_mcp_server *server, const char *text, size_t bytes, struct ap_mcp_line *line);
 void ap_mcp_line_release(struct ap_mcp_line *line);
-/** Does it call a tool, so that the answer may take long? */
+/** Does it call a tool that reads, so that the answer may take long? */
 bool ap_mcp_line_is_work(const struct ap_mcp_line *line);
 /** The id of the one request that it is; NULL where it is a list or something else. */
 const struct ap_value *ap_mcp_line_id(const struct ap_mcp_line *line);

@@ -292,15 +292,16 @@ static void run_tool(struct answering *answering, const struct ap_value *id, con
                                 .arguments = ap_value_member(params, "arguments"),
                                 .progress = wants_progress(answering, params) ? &progress : NULL };
     size_t max_bytes = (size_t)ap_mcp_whole_argument(&call, "max_tokens", AP_MCP_DEFAULT_TOKENS) * AP_BYTES_PER_TOKEN;
-    bool marked = tool->names_files || ap_value_member(call.arguments, "paths");
-    ap_mcp_text_init(&call.text, &server->gate, marked ? max_bytes - AP_MCP_MARK_BYTES : max_bytes);
+    bool reads = ap_mcp_tool_reads(tool, call.arguments);
+    ap_mcp_text_init(&call.text, &server->gate, reads ? max_bytes - AP_MCP_MARK_BYTES : max_bytes);
     ap_mcp_text_init(&call.object, &server->gate, max_bytes);
-    if (marked)
+    if (reads) {
         ap_mcp_marks_draw(&marks);
-    ap_mcp_stop_begin(&server->stop, id);
-    enum ap_status status = write_text(tool, &call, marked ? &marks : NULL, &error);
-    if (!ap_mcp_stop_end(&server->stop)) /* a request that was canceled has no answer */
-        answer_call(answering, id, &call, marked ? &marks : NULL, status, &error);
+        ap_mcp_stop_begin(&server->stop, id); /* which is of the one call that reads */
+    }
+    enum ap_status status = write_text(tool, &call, reads ? &marks : NULL, &error);
+    if (!reads || !ap_mcp_stop_end(&server->stop)) /* a request that was canceled has no answer */
+        answer_call(answering, id, &call, reads ? &marks : NULL, status, &error);
     ap_mcp_text_release(&call.object);
     ap_mcp_text_release(&call.text);
 }
@@ -442,18 +443,23 @@ void ap_mcp_line_release(struct ap_mcp_line *line)
     ap_model_release(&line->model);
 }
 
-static bool calls_tool(const struct ap_value *message)
+/* What is refused reads nothing. */
+static bool calls_reader(const struct ap_value *message)
 {
-    const struct ap_value *method = member_of_type(message, "method", AP_VALUE_TEXT);
-    return method && ap_text_is(method->as.text, "tools/call") && ap_value_member(message, "id");
+    const struct ap_value *method = member_of_type(message, "method", AP_VALUE_TEXT),
+                          *params = ap_value_member(message, "params"),
+                          *name = member_of_type(params, "name", AP_VALUE_TEXT);
+    const struct ap_mcp_tool *tool = name ? ap_mcp_tool_named(name->as.text) : NULL;
+    return method && ap_text_is(method->as.text, "tools/call") && ap_value_member(message, "id") && tool &&
+           ap_mcp_tool_reads(tool, ap_value_member(params, "arguments"));
 }
 
 bool ap_mcp_line_is_work(const struct ap_mcp_line *line)
 {
     if (!line->message || line->message->type != AP_VALUE_LIST)
-        return line->message && calls_tool(line->message);
+        return line->message && calls_reader(line->message);
     for (const struct ap_value *message = ap_value_first(line->message); message; message = message->next)
-        if (calls_tool(message))
+        if (calls_reader(message))
             return true;
     return false;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * mcp_session.h - the lines of a client, answered as they come: calls of tools one after another on a thread of their own,
- * so that all else is answered, and a call can be canceled, while one of them reads. */
+ * mcp_session.h - the lines of a client, answered as they come: calls of tools that read one after another on a thread of
+ * their own, so that all else is answered, and a call can be canceled, while one of them reads. */
 #ifndef AP_MCP_SESSION_H
 #define AP_MCP_SESSION_H
 

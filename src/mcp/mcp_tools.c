@@ -422,6 +422,11 @@ enum ap_status ap_mcp_tool_check(const struct ap_mcp_tool *tool, const struct ap
     return AP_OK;
 }
 
+bool ap_mcp_tool_reads(const struct ap_mcp_tool *tool, const struct ap_value *arguments)
+{
+    return tool->names_files || ap_value_member(arguments, "paths");
+}
+
 const char *ap_mcp_text_argument(const struct ap_mcp_call *call, const char *name)
 {
     const struct ap_value *value = ap_value_member(call->arguments, name);

@@ -56,6 +56,9 @@ void ap_mcp_tools_write(struct ap_out *out);
 AP_MUST_CHECK enum ap_status ap_mcp_tool_check(const struct ap_mcp_tool *tool, const struct ap_value *arguments,
                                                struct ap_error *reterr);
 
+/** Does a call read a file or folder? It may take long, and is worked on alone; any other is answered at once. */
+bool ap_mcp_tool_reads(const struct ap_mcp_tool *tool, const struct ap_value *arguments);
+
 /* Arguments that were checked. */
 const char *ap_mcp_text_argument(const struct ap_mcp_call *call, const char *name); /* NULL = not given */
 int64_t ap_mcp_whole_argument(const struct ap_mcp_call *call, const char *name, int64_t otherwise);

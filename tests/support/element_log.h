@@ -49,14 +49,16 @@ static inline void log_element_end(struct text_log *log, enum ap_status status, 
     if (status == AP_END)
         log_notes(log, &run->notes);
     else if (run->notes.notes[AP_COUNTER_unescaped_quote].count || run->notes.notes[AP_COUNTER_trailing_comma].count ||
-             run->json->scan.odds.count[AP_ODD_QUOTE])
+             run->notes.notes[AP_COUNTER_path_end].count || run->json->scan.odds.count[AP_ODD_QUOTE] ||
+             run->json->scan.odds.count[AP_ODD_PATH_END])
         log_format(log, "having forgiven something\n");
 }
 
 /** Did the element reader accept what the pull reader refuses? Then the two may differ. */
 static inline bool log_tells_of_forgiving(const struct text_log *log)
 {
-    return log_find(log, "having forgiven") || log_find(log, "unescaped-quote") || log_find(log, "trailing-comma");
+    return log_find(log, "having forgiven") || log_find(log, "unescaped-quote") || log_find(log, "unescaped-path-end") ||
+           log_find(log, "trailing-comma");
 }
 
 /** Reads @text, an array, and what stands behind it. Returns the last status: AP_END where all is well. */

@@ -408,6 +408,20 @@ static void gaps_of_any_length(void)
 
 /* -------------------------------------------------------------------------------------------------- what it forgives */
 
+static void paths_that_end_with_a_backslash_are_recovered(void)
+{
+    says("[{\"name\":\"C:\\a\\\",\"ph\":\"X\"},{\"ph\":\"Y\"}]", false,
+         "outcome 0 at 1\n  0 kind 5 X\n  2 kind 5 C:\\a\\\noutcome 0 at 27\n  0 kind 5 Y\nstatus 1\n"
+         "unescaped-backslash 1 first 12\nunescaped-path-end 1 first 14\n",
+         "a Windows path that ends with a backslash");
+    says("[{\"ph\":\"X\",\"args\":{\"x\":[\"C:\\t\\\"]}}]", false,
+         "outcome 0 at 1\n  0 kind 5 X\nstatus 1\nunescaped-path-end 1 first 29\n",
+         "and in args, at the end of a list, in the last event");
+    says("[{\"ph\":\"c:\\n \\\", \\\"\"}]", true, "outcome 0 at 1\n  0 kind 5 c:\n \", \"\nstatus 1\n",
+         "what is JSON is read as it is");
+    says("[{\"ph\":\"c:\\\\\\\"}]", false, "status 4 at 16\n", "who escapes the first backslash escapes the last");
+}
+
 static void forgotten_escapes_are_recovered(void)
 {
     says("[{\"name\":\"torch/\"a\".py\",\"ph\":\"X\"}]", false,
@@ -586,6 +600,7 @@ int main(void)
     many_layouts_in_turn();
     random_arrays_equal_the_pull_reader();
     broken_arrays_fail_alike();
+    paths_that_end_with_a_backslash_are_recovered();
     forgotten_escapes_are_recovered();
     a_comma_before_the_bracket();
     a_cut_between_elements_is_known();

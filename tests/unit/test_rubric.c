@@ -964,7 +964,9 @@ static void savings_are_of_the_phase_that_was_asked_for(void)
     is_int(ap_value_integer(ap_value_member(finding(&model, 0), "saves_us"), 0), 50 * MS, "what the phase takes");
     is_int(ap_value_integer(ap_value_member(finding(&model, 1), "saves_us"), 0), 20 * MS, "what devices do in it");
     says(finding(&model, 1), "observation",
-         "seen These figures are of the whole run; devices work for the phase backward for 20 ms of it. Threshold: x.");
+         "seen These figures, and what is predicted, are of the whole run; devices work for the phase backward for 20 ms of "
+         "it. "
+         "Threshold: x.");
     ap_rubric_free(rubric);
     ap_model_release(&model);
 }

@@ -63,13 +63,6 @@ static void add_gradients(struct ap_habit_rows *rows, size_t from, size_t to)
             add_item(rows, AP_HABIT_gradient_work, from, at, 0);
 }
 
-/* Makes no node, where nodes are counted. */
-static bool is_without_node(const struct ap_habit_rows *rows, size_t at)
-{
-    ap_link_key own = ap_item_sequence(rows, &rows->items[at]);
-    return !own || ap_habit_sequence_after(rows, at) == own;
-}
-
 /* Operators on weights, over those of the name that comes most often. */
 static double passes(const struct ap_habit_rows *rows, size_t from, size_t to)
 {
@@ -81,7 +74,7 @@ static double passes(const struct ap_habit_rows *rows, size_t from, size_t to)
     uint64_t all = 0, most = 1;
     double elements = 0;
     for (size_t at = from; at < to; at++) {
-        if (!is_on_tensor(rows, at, &elements) || !is_without_node(rows, at))
+        if (!is_on_tensor(rows, at, &elements) || ap_habit_makes_node(rows, at))
             continue;
         for (i = 0; i < name_count && names[i].name != rows->items[at].name;)
             i++;
@@ -103,7 +96,7 @@ static void add_weights(struct ap_habit_rows *rows, size_t from, size_t to)
     if (passes(rows, from, to) < LEAST_PASSES)
         return;
     for (size_t at = from; at < to; at++)
-        if (is_on_tensor(rows, at, &elements) && is_without_node(rows, at))
+        if (is_on_tensor(rows, at, &elements) && !ap_habit_makes_node(rows, at))
             add_item(rows, AP_HABIT_weight_work, from, at, AVERAGE_KEEPS);
 }
 
@@ -130,7 +123,7 @@ static size_t last_read(const struct ap_habit_rows *rows, size_t first, size_t *
 {
     uint64_t any = 0;
     size_t last = first, end = first + 1;
-    for (; ap_habit_is_of_step(rows, first, end) && is_without_node(rows, end); end++) {
+    for (; ap_habit_is_of_step(rows, first, end) && !ap_habit_makes_node(rows, end); end++) {
         uint64_t words = ap_item_words(rows, &rows->items[end]);
         any |= words;
         last = AP_HAS(words, SCALAR) ? end : last;
@@ -146,7 +139,7 @@ static enum ap_status go_over_reads(struct ap_habit_rows *rows, size_t from, boo
     size_t at = from, end;
     for (*ret_count = 0; ap_habit_is_of_step(rows, from, at); at = end) {
         end = at + 1;
-        if (is_without_node(rows, at) || !(ap_item_words(rows, &rows->items[at]) & (AP_BIT(HEAVY) | AP_BIT(FORWARD))))
+        if (!ap_habit_makes_node(rows, at) || !(ap_item_words(rows, &rows->items[at]) & (AP_BIT(HEAVY) | AP_BIT(FORWARD))))
             continue;
         size_t last = last_read(rows, at, &end);
         *ret_count += last > at;

@@ -87,9 +87,8 @@ static bool is_counter(const struct ap_habit_rows *rows, size_t at)
 /* Each element by itself, or another view of them; makes no node. */
 static bool may_go_on(const struct ap_habit_rows *rows, size_t at)
 {
-    ap_link_key own = ap_item_sequence(rows, &rows->items[at]);
     return ap_item_words(rows, &rows->items[at]) & (AP_BIT(CONSTANT) | AP_BIT(OF_CONSTANT) | AP_BIT(BY_ELEMENT)) &&
-           (!own || ap_habit_sequence_after(rows, at) == own);
+           !ap_habit_makes_node(rows, at);
 }
 
 /* A tensor without dimensions may be of data; plain numbers go in as ones of 64 bits. */

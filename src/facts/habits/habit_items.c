@@ -508,6 +508,12 @@ ap_link_key ap_habit_sequence_after(const struct ap_habit_rows *rows, size_t at)
     return 0;
 }
 
+bool ap_habit_makes_node(const struct ap_habit_rows *rows, size_t at)
+{
+    ap_link_key own = ap_item_sequence(rows, &rows->items[at]);
+    return own && ap_habit_sequence_after(rows, at) != own;
+}
+
 ap_link_key ap_habit_last_sequence(const struct ap_habit_rows *rows, size_t at)
 {
     ap_link_key own = ap_item_sequence(rows, &rows->items[at]), next = ap_habit_sequence_after(rows, at);

@@ -141,6 +141,9 @@ bool ap_habit_is_call(const struct ap_habit_rows *rows, const struct ap_habit_it
 /** The number of the next call that has one: this one made the nodes from its own number to before that. 0 = none. */
 ap_link_key ap_habit_sequence_after(const struct ap_habit_rows *rows, size_t at);
 
+/** Does it make a node of the backward pass? One that makes none has the number of the next one that does, or none. */
+bool ap_habit_makes_node(const struct ap_habit_rows *rows, size_t at);
+
 /** The number of the last node that the item made: an operator of several makes them from its own number on. Less than that
  *  where it made none; 0 = none has a number. */
 ap_link_key ap_habit_last_sequence(const struct ap_habit_rows *rows, size_t at);

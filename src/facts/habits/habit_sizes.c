@@ -34,29 +34,23 @@ bool ap_habit_read_tensors(const struct ap_habit_rows *rows, size_t at, struct a
     return ret_list->count != 0;
 }
 
-/* One that makes none has the number of the next one that does, or none. */
-static bool makes_node(const struct ap_habit_rows *rows, size_t at)
-{
-    ap_link_key own = ap_item_sequence(rows, &rows->items[at]);
-    return own && ap_habit_sequence_after(rows, at) != own;
-}
-
 enum ap_status ap_habit_add_stretch(struct ap_habit_rows *rows, enum ap_habit_id id, size_t first, size_t last, double keeps,
                                     struct ap_error *reterr)
 {
     struct ap_habit_loop *loop;
     size_t graded = first;
-    while (graded < last && !makes_node(rows, graded))
+    while (graded < last && !ap_habit_makes_node(rows, graded))
         graded++;
     AP_TRY(ap_habit_new_loop(rows, &loop, reterr));
-    *loop = (struct ap_habit_loop){ .id = id,
-                                    .row = rows->items[first].row,
-                                    .end_ns = ap_item_end_ns(rows, &rows->items[last]),
-                                    .total_ns = ap_item_end_ns(rows, &rows->items[last]) -
-                                                ap_item_start_ns(rows, &rows->items[first]),
-                                    .first = makes_node(rows, graded) ? ap_item_sequence(rows, &rows->items[graded]) : 0,
-                                    .last = ap_habit_last_sequence(rows, last),
-                                    .keeps = keeps };
+    *loop = (struct ap_habit_loop){
+        .id = id,
+        .row = rows->items[first].row,
+        .end_ns = ap_item_end_ns(rows, &rows->items[last]),
+        .total_ns = ap_item_end_ns(rows, &rows->items[last]) - ap_item_start_ns(rows, &rows->items[first]),
+        .first = ap_habit_makes_node(rows, graded) ? ap_item_sequence(rows, &rows->items[graded]) : 0,
+        .last = ap_habit_last_sequence(rows, last),
+        .keeps = keeps
+    };
     ap_habit_take_names(rows->items + first, last + 1 - first, loop->names);
     return AP_OK;
 }

@@ -6,6 +6,7 @@
 #include "poison.h"
 
 #define LEAST_HEADS 4  /* of attention */
+#define WIDEST_HEAD 64 /* values: the products of wider ones are as quick one by one */
 #define LEAST_LAYERS 8 /* of other passes whose results are put together */
 #define LEAST_EXPERTS 4
 #define MOST_EXPERTS 1024
@@ -64,6 +65,8 @@ bool ap_habit_are_side_by_side(const struct ap_habit_rows *rows, size_t start, s
     while (last > layer && !AP_HAS(ap_item_words(rows, &rows->items[last - 1]), HEAVY))
         last--;
     int64_t width = last > layer ? width_made(rows, last - 1) : 0;
+    if (least == LEAST_HEADS && width > WIDEST_HEAD)
+        return false;
     return width && one.tensors[0].count && width != one.tensors[0].dims[one.tensors[0].count - 1];
 }
 

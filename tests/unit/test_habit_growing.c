@@ -297,8 +297,10 @@ static void lists_of_one_save_the_way_to_them(void)
     end(&run);
 }
 
-/* Tokens, each by an encoder of 32 positions and a decoder that looks at @looked_at; @between: what is there before it. */
-static void translate(struct run *run, bool encodes, int grows_by, const char *looked_at, const char *between)
+/* Tokens, each by an encoder of 32 positions and a decoder that looks at @looked_at, with their @first operators; @between:
+ * what is there before it. */
+static void translate(struct run *run, const char *const first[2], bool encodes, int grows_by, const char *looked_at,
+                      const char *between)
 {
     static const char three[] = "[\"float\",\"float\",\"float\"]", two[] = "[\"float\",\"float\"]";
     char dims[120];
@@ -308,14 +310,14 @@ static void translate(struct run *run, bool encodes, int grows_by, const char *l
         int length = 5 + i * grows_by;
         op_with(run, "aten::to", at_us, 5, 0, between, two);
         if (encodes || !i) {
-            op_with(run, "aten::embedding", at_us + 10, 10, 0, "[[4000,64],[4,32]]", "[\"float\",\"long int\"]");
+            op_with(run, first[0], at_us + 10, 10, 0, "[[4000,64],[4,32]]", "[\"float\",\"long int\"]");
             op_with(run, "aten::linear", at_us + 20, 80, 0, "[[4,32,64],[64,64]]", two);
             op_with(run, "aten::scaled_dot_product_attention", at_us + 100, 80, 0, "[[4,2,32,32],[4,2,32,32],[4,2,32,32]]",
                     three);
             op_with(run, "aten::linear", at_us + 180, 80, 0, "[[4,32,256],[64,256]]", two);
         }
         (void)snprintf(dims, sizeof(dims), "[[4000,64],[4,%d]]", length);
-        op_with(run, "aten::embedding", at_us + 300, 10, 0, dims, "[\"float\",\"long int\"]");
+        op_with(run, first[1], at_us + 300, 10, 0, dims, "[\"float\",\"long int\"]");
         op_with(run, "aten::linear", at_us + 310, 40, 0, looked_at, two);
         op_with(run, "aten::argmax", at_us + 360, 10, 0, "[[4,4000]]", "[\"float\"]");
     }
@@ -324,24 +326,33 @@ static void translate(struct run *run, bool encodes, int grows_by, const char *l
 
 static void encoders_that_are_run_for_each_token_are_told(void)
 {
-    static const char made[] = "[[32,4,64],[128,64]]", little[] = "[[4,1],[]]";
+    static const char made[] = "[[32,4,64],[128,64]]", little[] = "[[4,1],[]]", text[] = "aten::embedding";
     static const struct {
+        const char *first[2];
         bool encodes;
         int grows_by;
         const char *looked_at, *between;
         uint64_t count;
         const char *why;
     } cases[] = {
-        { true, 1, made, little, 5, "each time but the first" },
-        { false, 1, made, little, 0, "what it made is kept" },
-        { true, 1, "[[4,64],[64,64]]", little, 0, "nothing looks at it: a frame for each step of a history" },
-        { true, 1, made, "[[4,32],[]]", 0, "the next input may come" },
-        { true, 3, made, little, 0, "answers of any length" },
-        { true, 0, made, little, 0, "a model that is asked again" },
+        { { text, text }, true, 1, made, little, 5, "each time but the first" },
+        { { text, text }, false, 1, made, little, 0, "what it made is kept" },
+        { { text, text },
+          true,
+          1,
+          "[[4,64],[64,64]]",
+          little,
+          0,
+          "nothing looks at it: a frame for each step of a history" },
+        { { text, text }, true, 1, made, "[[4,32],[]]", 0, "the next input may come" },
+        { { text, text }, true, 3, made, little, 0, "answers of any length" },
+        { { text, text }, true, 0, made, little, 0, "a model that is asked again" },
+        { { "aten::conv2d", text }, true, 1, made, little, 5, "a picture, with the whole text" },
+        { { "aten::conv2d", "aten::linear" }, true, 1, made, little, 0, "the next picture of a list, with a history" },
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct run run;
-        translate(&run, cases[i].encodes, cases[i].grows_by, cases[i].looked_at, cases[i].between);
+        translate(&run, cases[i].first, cases[i].encodes, cases[i].grows_by, cases[i].looked_at, cases[i].between);
         is_int(habit(&run, "encoder_again", "count"), (int64_t)cases[i].count, cases[i].why);
         is_int(habit(&run, "encoder_again", "saves_us"), (int64_t)cases[i].count * 250,
                "from its first operator to its last");

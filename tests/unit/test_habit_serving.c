@@ -489,19 +489,21 @@ static void passes_in_turn_are_told(void)
     end(&run);
 }
 
-/* A layer, flat or not, two narrow ones behind it, and a sum; @times. */
-static void aside(struct run *run, bool flat, const char *input, const char *between, const char *sum, int times)
+/* What @made_of says, a layer, flat or not, two narrow ones behind it, and a sum; @times. */
+static void aside(struct run *run, bool flat, const char *made_of, const char *input, const char *between, const char *sum,
+                  int times)
 {
     char dims[80];
     begin(run);
     for (int64_t at_us = 0; at_us < times * 200; at_us += 200) {
+        op_with(run, "aten::mul", at_us - 10, 5, 0, made_of, two);
         if (flat)
             op_with(run, "aten::addmm", at_us, 50, 0, "[[512],[4,256],[256,512],[],[]]", "[\"float\",\"float\",\"float\"]");
         else
             op_with(run, "aten::linear", at_us, 50, 0, "[[4,256],[512,256]]", two);
         op_with(run, flat ? "aten::view" : "aten::dropout", at_us + 50, 1, 0, "[[4,256],[],[]]", floats);
-        (void)snprintf(dims, sizeof(dims), "[%s,[16,256]]", input);
-        op_with(run, "aten::linear", at_us + 51, 9, 0, dims, two);
+        (void)snprintf(dims, sizeof(dims), "[%s]", input);
+        op_with(run, "aten::linear", at_us + 51, 9, 0, dims, "[\"float\",\"float\",\"float\"]");
         op_with(run, between, at_us + 60, 5, 0, "[[4,16]]", floats);
         op_with(run, "aten::linear", at_us + 65, 15, 0, "[[4,16],[512,16]]", two);
         op_with(run, "aten::mul", at_us + 80, 5, 0, "[[4,512],[]]", two);
@@ -513,22 +515,24 @@ static void aside(struct run *run, bool flat, const char *input, const char *bet
 
 static void adapters_that_could_be_merged_are_told(void)
 {
-    static const char sum[] = "[[4,512],[4,512],[]]";
+    static const char sum[] = "[[4,512],[4,512],[]]", data[] = "[[4,256],[]]", narrow[] = "[4,256],[16,256],[]";
     static const struct {
-        const char *input, *between, *sum;
+        const char *made_of, *input, *between, *sum;
         int times, count;
         const char *why;
     } cases[] = {
-        { "[4,256]", "aten::to", sum, 6, 6, "of low rank, and added to what the layer makes" },
-        { "[1,4,256]", "aten::to", sum, 6, 6, "though that is called with flat rows" },
-        { "[4,256]", "aten::tanh", sum, 6, 0, "a branch that is no product" },
-        { "[4,256]", "aten::to", "[[4,512],[512],[]]", 6, 0, "a bias is added" },
-        { "[3,256]", "aten::to", sum, 6, 0, "of another input" },
-        { "[4,256]", "aten::to", sum, 3, 0, "few are a part of the model" },
+        { data, narrow, "aten::to", sum, 6, 6, "of low rank, and added to what the layer makes" },
+        { data, "[1,4,256],[16,256],[]", "aten::to", sum, 6, 6, "though that is called with flat rows" },
+        { data, narrow, "aten::tanh", sum, 6, 0, "a branch that is no product" },
+        { data, narrow, "aten::to", "[[4,512],[512],[]]", 6, 0, "a bias is added" },
+        { data, "[3,256],[16,256],[]", "aten::to", sum, 6, 0, "of another input" },
+        { data, "[4,256],[16,256],[16]", "aten::to", sum, 6, 0, "a bias: a branch of the model" },
+        { "[[512,256],[512,1]]", narrow, "aten::to", sum, 6, 0, "beside a weight of few bits, unpacked for each call" },
+        { data, narrow, "aten::to", sum, 3, 0, "few are a part of the model" },
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct run run;
-        aside(&run, i == 1, cases[i].input, cases[i].between, cases[i].sum, cases[i].times);
+        aside(&run, i == 1, cases[i].made_of, cases[i].input, cases[i].between, cases[i].sum, cases[i].times);
         is_int(habit(&run, "adapter_aside", "count"), cases[i].count, cases[i].why);
         is_int(habit(&run, "adapter_aside", "saves_us"), cases[i].count * 40, "from behind the layer to the sum");
         end(&run);

@@ -374,14 +374,15 @@ static void layers_of_all_pairs_are_told(void)
     end(&run);
 }
 
-/* Three layers, before each of which an adjacency is normalized, with a product of @product_us for the last one. @own:
- * each has parameters of its own. */
-static void layers_of_a_graph(struct run *run, const char *begins, int64_t product_us, bool own)
+/* Three layers, before each of which an adjacency is normalized behind @before, with a product of @product_us for the last
+ * one. @own: each has parameters of its own. */
+static void layers_of_a_graph(struct run *run, const char *before, const char *begins, int64_t product_us, bool own)
 {
     begin(run);
     for (uint32_t layer = 0; layer < 3; layer++) {
         int64_t at_us = 6000 * layer;
         uint32_t number = 10 + 2 * layer;
+        op(run, before, at_us - 10, 5, number);
         op(run, begins, at_us, 20, number);
         op(run, "aten::add", at_us + 20, 20, number);
         op(run, "aten::sum", at_us + 40, 20, number);
@@ -405,19 +406,22 @@ static void layers_of_a_graph(struct run *run, const char *begins, int64_t produ
 static void what_layers_prepare_again_is_told_by_its_constants(void)
 {
     struct run run;
-    layers_of_a_graph(&run, "aten::eye", 500, true);
+    layers_of_a_graph(&run, "aten::item", "aten::eye", 500, true);
     is_int(habit(&run, "prepared_again", "count"), 3, "the same before each of three layers");
     end(&run);
-    layers_of_a_graph(&run, "aten::norm", 500, true);
+    layers_of_a_graph(&run, "aten::argmin", "aten::eye", 500, true);
+    is_int(habit(&run, "prepared_again", "count"), 0, "of what each layer chose: codes, experts");
+    end(&run);
+    layers_of_a_graph(&run, "aten::item", "aten::norm", 500, true);
     is_int(habit(&run, "prepared_again", "count"), 0, "of each layer's own weight, as spectral norms");
     end(&run);
-    layers_of_a_graph(&run, "aten::abs", 500, true);
+    layers_of_a_graph(&run, "aten::item", "aten::abs", 500, true);
     is_int(habit(&run, "prepared_again", "count"), 0, "without a constant it may be the layer's weight");
     end(&run);
-    layers_of_a_graph(&run, "aten::eye", 500, false);
+    layers_of_a_graph(&run, "aten::item", "aten::eye", 500, false);
     is_int(habit(&run, "prepared_again", "count"), 0, "a loop over pieces of the data looks the same");
     end(&run);
-    layers_of_a_graph(&run, "aten::eye", 5000, true);
+    layers_of_a_graph(&run, "aten::item", "aten::eye", 5000, true);
     is_int(habit(&run, "prepared_again", "count"), 2, "what takes far longer is of other data");
     end(&run);
 }

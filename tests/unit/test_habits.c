@@ -1724,13 +1724,16 @@ static void heads_of_one_input_are_a_loop(void)
     end(&run);
 }
 
-/* Four heads of attention, whose products take longer than dispatch. */
-static void attention_heads(struct run *run, const char *weighs, const char *behind)
+/* Four heads of attention of @width values, whose products take longer than dispatch. */
+static void attention_heads(struct run *run, int width, const char *weighs, const char *behind)
 {
     static const char types[] = "[\"float\",\"float\",\"float\"]";
     const char *const names[] = { "aten::linear", "aten::linear", "aten::matmul", weighs, "aten::linear", "aten::matmul" };
-    static const char *const dims[] = { "[[8,64,192],[24,192]]", "[[8,64,192],[24,192]]", "[[8,64,24],[8,24,64]]",
-                                        "[[8,64,64]]",           "[[8,64,192],[24,192]]", "[[8,64,64],[8,64,24]]" };
+    char layer[64], scores[64], weighed[64];
+    (void)snprintf(layer, sizeof(layer), "[[8,64,192],[%d,192]]", width);
+    (void)snprintf(scores, sizeof(scores), "[[8,64,%d],[8,%d,64]]", width, width);
+    (void)snprintf(weighed, sizeof(weighed), "[[8,64,64],[8,64,%d]]", width);
+    const char *const dims[] = { layer, layer, scores, "[[8,64,64]]", layer, weighed };
     begin(run);
     for (int i = 0; i < 24; i++)
         op_with(run, names[i % 6], i * 300, 300, 0, dims[i % 6], types);
@@ -1741,14 +1744,17 @@ static void attention_heads(struct run *run, const char *weighs, const char *beh
 static void heads_one_by_one_are_a_loop_though_their_calls_are_long(void)
 {
     struct run run;
-    attention_heads(&run, "aten::softmax", "aten::cat");
+    attention_heads(&run, 24, "aten::softmax", "aten::cat");
     is_int(habit(&run, "operator_loop", "count"), 1, "each makes scores and weighs with them");
     is_int(habit(&run, "operator_loop", "saves_us"), 4745, "65 % of it: all at once take the rest");
     end(&run);
-    attention_heads(&run, "aten::softmax", "aten::linear");
+    attention_heads(&run, 96, "aten::softmax", "aten::cat");
+    is_int(habit(&run, "operator_loop", "count"), 0, "wide ones are as quick one by one");
+    end(&run);
+    attention_heads(&run, 24, "aten::softmax", "aten::linear");
     is_int(habit(&run, "operator_loop", "count"), 0, "layers one behind the other are put together nowhere");
     end(&run);
-    attention_heads(&run, "aten::relu", "aten::cat");
+    attention_heads(&run, 24, "aten::relu", "aten::cat");
     is_int(habit(&run, "operator_loop", "count"), 0, "long calls of other layers are arithmetic");
     end(&run);
 }

@@ -6,6 +6,7 @@
 #include "poison.h"
 
 #define LEAST_HEADS 4  /* of attention */
+#define WIDEST_HEAD 64 /* values: the products of wider ones are as quick one by one */
 #define LEAST_LAYERS 8 /* of other passes whose results are put together */
 #define LEAST_EXPERTS 4
 #define MOST_EXPERTS 1024
@@ -64,6 +65,8 @@ bool ap_habit_are_side_by_side(const struct ap_habit_rows *rows, size_t start, s
     while (last > layer && !AP_HAS(ap_item_words(rows, &rows->items[last - 1]), HEAVY))
         last--;
     int64_t width = last > layer ? width_made(rows, last - 1) : 0;
+    if (least == LEAST_HEADS && width > WIDEST_HEAD)
+        return false;
     return width && one.tensors[0].count && width != one.tensors[0].dims[one.tensors[0].count - 1];
 }
 
@@ -193,16 +196,35 @@ static bool adds_results(struct ap_habit_rows *rows, size_t at, const struct pro
            list.count >= 2 && is_result(&list.tensors[0], of) && is_result(&list.tensors[1], of);
 }
 
+/* A narrow one that a program trains beside a layer has no bias. */
+static bool read_narrow(struct ap_habit_rows *rows, size_t at, struct product *ret_product)
+{
+    struct ap_tensor_list list;
+    return read_product(rows, at, ret_product) && ap_habit_read_tensors(rows, at, &list) && list.count == 2;
+}
+
+/* Unpacked for this call, of few bits say: what is added to it would be lost. */
+static bool has_made_weight(struct ap_habit_rows *rows, size_t at)
+{
+    struct ap_tensor_list list;
+    if (!at || !ap_habit_is_of_step(rows, at, at - 1) || AP_HAS(ap_item_words(rows, &rows->items[at - 1]), VIEW) ||
+        !ap_habit_read_tensors(rows, at, &list))
+        return false;
+    int first = ap_text_is(ap_row_name(rows->trace, rows->items[at].row), "aten::addmm");
+    return !ap_tensor_equal(&list.tensors[first], &list.tensors[first + 1]) &&
+           ap_habit_has_tensor(rows, at - 1, &list.tensors[first + 1]);
+}
+
 /* From the item behind a layer: down to few values, up to as many as the layer makes of the same input, and their sum. The
  * number of that; @base where it is none. */
 static size_t end_of_adapter(struct ap_habit_rows *rows, size_t base)
 {
     struct product of_layer, down, up;
-    if (!read_product(rows, base, &of_layer))
+    if (!read_product(rows, base, &of_layer) || has_made_weight(rows, base))
         return base;
     size_t first = next_work(rows, base), second = first > base ? next_work(rows, first) : base;
     size_t sum = second > base && second > first ? next_work(rows, second) : base;
-    if (sum == base || sum == second || !read_product(rows, first, &down) || !read_product(rows, second, &up) ||
+    if (sum == base || sum == second || !read_narrow(rows, first, &down) || !read_narrow(rows, second, &up) ||
         down.rows != of_layer.rows || down.in != of_layer.in || up.in != down.out || up.out != of_layer.out)
         return base;
     return down.out * LEAST_NARROW <= of_layer.in && down.out * LEAST_NARROW <= of_layer.out &&

@@ -499,17 +499,19 @@ static bool is_one_longer(struct ap_habit_rows *rows, size_t before, size_t at)
     return longer > 0;
 }
 
-/* Layers behind it look at what the encoder made. */
-static bool looks_at(struct ap_habit_rows *rows, size_t first, size_t end, double elements)
+/* Layers behind it look at what the encoder made. A picture may be the next one of a list: a text that is handed in whole,
+ * one longer each time, tells that it is not. */
+static bool looks_at(struct ap_habit_rows *rows, const struct turn *turn, size_t behind, double elements)
 {
     struct ap_tensor_list list;
-    for (size_t at = first; at < end; at++) {
+    bool looks = false, has_text = is_embedding(rows, turn->first);
+    for (size_t at = behind; at < turn->end && !(looks && has_text); at++) {
         bool reads = AP_HAS(ap_item_words(rows, &rows->items[at]), HEAVY) && ap_habit_read_tensors(rows, at, &list);
+        has_text |= is_embedding(rows, at);
         for (int i = 0; reads && i < list.count; i++)
-            if (elements_of(&list.tensors[i]) == elements)
-                return true;
+            looks |= elements_of(&list.tensors[i]) == elements;
     }
-    return false;
+    return looks && has_text;
 }
 
 /* Between two passes something as large as the encoder's input is touched: it may be the next frame. */
@@ -540,7 +542,7 @@ static size_t encoder_again(struct ap_habit_rows *rows, const struct turn *befor
     if (behind == turn->end || before->first + count == before->end || !is_one_longer(rows, before->first + count, behind))
         return 0;
     double elements = encoded_elements(rows, turn->first, behind);
-    return elements > 0 && looks_at(rows, behind, turn->end, elements) && !may_bring_input(rows, before, turn) ? count : 0;
+    return elements > 0 && looks_at(rows, turn, behind, elements) && !may_bring_input(rows, before, turn) ? count : 0;
 }
 
 static void add_encoder(struct ap_habit_rows *rows, size_t first, size_t last)

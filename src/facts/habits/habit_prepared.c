@@ -9,6 +9,7 @@
 #define LEAST_ELEMENTS 2049 /* fewer may be statistics of channels, which each frozen norm has of its own */
 #define UNSIZED_ITEMS 6     /* where sizes do not tell how much data there is, and whether it is the same */
 #define UNSIZED_NS 200000   /* likewise */
+#define CHOSEN_WITHIN 16    /* operators before */
 #define LEAST_TRACED 2      /* times in one pass */
 #define MOST_TRACED 64      /* of more of them in one pass, those behind are left out */
 
@@ -75,6 +76,22 @@ static bool makes_weight(const struct ap_habit_rows *rows, size_t layer)
         if (ap_text_starts_with(name, with_weight[i]))
             return ap_habit_read_tensors(rows, layer, &list) && list.count > 1 &&
                    ap_habit_has_tensor(rows, layer - 1, &list.tensors[1]);
+    return false;
+}
+
+/* Since its last layer the model has chosen: an expert for each token, a code, a token to keep. What is made of that is
+ * another one in each layer, however alike it looks. */
+static bool is_of_choice(const struct ap_habit_rows *rows, size_t first)
+{
+    static const char *const chosen[] = { "aten::argmax", "aten::argmin", "aten::argsort", "aten::topk",
+                                          "aten::sort",   "aten::max",    "aten::min",     "aten::multinomial" };
+    for (size_t at = first; at-- > 0 && first - at <= CHOSEN_WITHIN && ap_habit_is_of_step(rows, first, at);) {
+        for (size_t i = 0; i < AP_COUNT_OF(chosen); i++)
+            if (ap_text_is(ap_row_name(rows->trace, rows->items[at].row), chosen[i]))
+                return true;
+        if (AP_HAS(ap_item_words(rows, &rows->items[at]), HEAVY))
+            return false;
+    }
     return false;
 }
 
@@ -181,7 +198,7 @@ void ap_habit_find_prepared(struct ap_habit_rows *rows)
         bool is_one;
         size_t end = end_of_stretch(rows, at, &is_one);
         if (is_one && end - at >= LEAST_ITEMS && (has_data(rows, at, end) || !has_sizes(rows, end)) &&
-            !makes_weight(rows, end))
+            !makes_weight(rows, end) && !is_of_choice(rows, at))
             go_on(rows, &chain, (struct stretch){ at, end });
         at = end > at ? end : at; /* each operator is looked at once */
     }

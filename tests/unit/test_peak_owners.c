@@ -883,10 +883,10 @@ static void a_model_with_a_late_reference_is_no_copy(void)
 }
 
 /* Two models of the same sizes, or of twice those, are loaded by two lines: one alone has gradients and state, or both have
- * gradients, or both state. */
+ * gradients, or both state, each behind a backward pass of its own where they take turns. */
 static void a_model_without_gradients_beside_its_like_is_a_copy(void)
 {
-    enum { MIB = 1 << 20, SAME, IN_32_BITS, BOTH_HAVE_GRADIENTS, BOTH_HAVE_STATE, OTHER_SIZES, KINDS };
+    enum { MIB = 1 << 20, SAME, IN_32_BITS, BOTH_HAVE_GRADIENTS, BOTH_HAVE_STATE, TAKE_TURNS, OTHER_SIZES, KINDS };
     for (int kind = SAME; kind < KINDS; kind++) {
         struct bench bench;
         begin(&bench);
@@ -904,8 +904,11 @@ static void a_model_without_gradients_beside_its_like_is_a_copy(void)
         give_back(&bench, alloc(&bench, 10, forward), 10, forward);
         for (int i = 0; i < 4 * (kind == BOTH_HAVE_GRADIENTS ? 2 : 1); i++)
             live(&bench, alloc(&bench, (4 + i % 4) * MIB, backward), (4 + i % 4) * MIB, backward);
-        for (int i = 0; i < 8 * (kind == BOTH_HAVE_STATE ? 2 : 1); i++)
+        for (int i = 0; i < 8 * (kind == BOTH_HAVE_STATE ? 2 : 1); i++) {
+            if (i == 4 && kind == TAKE_TURNS)
+                give_back(&bench, alloc(&bench, 10, backward), 10, backward);
             live(&bench, alloc(&bench, (4 + i % 4) * MIB, state), (4 + i % 4) * MIB, state);
+        }
         wait_for(&bench, 70);
         segment(&bench, 0, -1);
         pass(&bench, 20);

@@ -117,6 +117,28 @@ static bool has_gradients(const struct ap_owned_device *of, const struct model *
     return bytes >= SHARE_MATCHED * (double)model->bytes && bytes <= MOST_GRADIENTS * (double)model->bytes;
 }
 
+/* Behind the first backward pass its states are made in one update: two models that take turns have a backward pass between
+ * theirs. */
+static bool is_made_at_once(const struct ap_owners *owners, const struct ap_owned_device *device)
+{
+    const struct ap_replay *replay = owners->replay;
+    const struct ap_replay_device *of = &replay->devices[device->device];
+    uint32_t first = UINT32_MAX, last = 0, from = of->first_entry;
+    while (from < of->first_entry + of->entry_count && owners->work[from] != AP_WORK_BACKWARD)
+        from++;
+    for (uint32_t i = 0; i < device->count; i++) {
+        uint32_t alloc = device->list[i].alloc;
+        if (category_of(&device->list[i]) != AP_OWNER_OPTIMIZER_STATE || alloc == AP_NO_ENTRY || alloc < from)
+            continue;
+        first = alloc < first ? alloc : first;
+        last = alloc > last ? alloc : last;
+    }
+    for (uint32_t i = first; i < last; i++)
+        if (owners->work[i] == AP_WORK_BACKWARD)
+            return false;
+    return true;
+}
+
 /* Two that take turns may have the gradients of one alone, but have states both. */
 static bool has_states_of_one(const struct ap_owned_device *device, const struct model *model)
 {
@@ -164,7 +186,7 @@ enum ap_status ap_owned_settle_twins(const struct ap_owners *owners, uint32_t in
     struct ap_owned_device behind = { .device = index };
     struct sized *list;
     uint32_t passes, position;
-    if (!device->count || !sum_of(device, AP_OWNER_OPTIMIZER_STATE))
+    if (!device->count || !sum_of(device, AP_OWNER_OPTIMIZER_STATE) || !is_made_at_once(owners, device))
         return AP_OK;
     AP_TRY(AP_ALLOC(owners->gate, list, device->count, reterr));
     position = ap_owned_behind_backward(owners, index, &passes);

@@ -98,10 +98,11 @@ def test_algorithms_tried(tap, program, folder):
 
 
 def test_vector_after_vector(tap, program, folder):
-    """One matrix for vector after vector; not layers of a model, which have activations between."""
+    """One matrix for vector after vector; not layers of a model, which have activations between, fused ones too."""
     product = kernel_cases.call("aten::mv", "bf16[8192,8192] bf16[8192]", ("gemv2T_kernel_val", 47))
     between = kernel_cases.call("aten::relu", "bf16[8192]", ("vectorized_elementwise_kernel", 2))
-    for calls, expected in (([product], True), ([product] * 3 + [between], False)):
+    fused = kernel_cases.call("triton_poi_fused_relu_0", "bf16[8192]", ("triton_poi_fused_relu_0", 2))
+    for calls, expected in (([product], True), ([product] * 3 + [between], False), ([product] * 3 + [fused], False)):
         recorder = kernel_cases.Recorder("H100")
         for made in calls * (64 // len(calls)):
             recorder.call(made)

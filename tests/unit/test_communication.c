@@ -871,6 +871,23 @@ static void captures_without_an_end_last_as_long_as_launches_have_no_work(void)
     }
 }
 
+/* The device works for this part of the recording beside a capture. */
+static void a_capture_beside_work_is_no_capture_alone(void)
+{
+    for (int works = 0; works < 2; works++) {
+        struct analyzed analyzed;
+        char rows[1200];
+        (void)snprintf(rows, sizeof(rows), "%s" KERNEL("mm", 7, 110, % d, "\"correlation\":3"),
+                       CALL("hipStreamBeginCapture", 1, 0, 2, "") CALL("hipLaunchKernel", 1, 10, 5, "\"correlation\":1")
+                           CALL("hipLaunchKernel", 1, 20, 5, "\"correlation\":2") CALL("hipStreamEndCapture", 1, 30, 2, "")
+                               CALL("hipLaunchKernel", 1, 100, 5, "\"correlation\":3") OP("aten::mm", 1, 98, 902, ""),
+                       works ? 600 : 400);
+        begin(&analyzed, rows);
+        ok(ap_text_is(ap_value_text(at(&analyzed, "verdict.bound")), "unknown") == !works, "what bounds the run");
+        end(&analyzed);
+    }
+}
+
 static void a_gpu_shows_without_its_rows(void)
 {
     struct analyzed analyzed;
@@ -913,6 +930,7 @@ int main(void)
     reductions_in_a_row_are_a_train();
     captured_launches_have_no_work();
     captures_without_an_end_last_as_long_as_launches_have_no_work();
+    a_capture_beside_work_is_no_capture_alone();
     a_gpu_shows_without_its_rows();
     memory_may_fail_anywhere();
     return done();

@@ -883,17 +883,29 @@ static void a_model_with_a_late_reference_is_no_copy(void)
 }
 
 /* Two models of the same sizes, or of twice those, are loaded by two lines: one alone has gradients and state, or both have
- * gradients, or both state. */
+ * gradients, or both state: of each behind a backward pass of its own where they take turns, and twice as many of one line
+ * where one optimizer with one state each has both. */
 static void a_model_without_gradients_beside_its_like_is_a_copy(void)
 {
-    enum { MIB = 1 << 20, SAME, IN_32_BITS, BOTH_HAVE_GRADIENTS, BOTH_HAVE_STATE, OTHER_SIZES, KINDS };
+    enum {
+        MIB = 1 << 20,
+        SAME,
+        IN_32_BITS,
+        BOTH_HAVE_GRADIENTS,
+        BOTH_HAVE_STATE,
+        TAKE_TURNS,
+        OF_ONE_LINE,
+        OTHER_SIZES,
+        KINDS
+    };
     for (int kind = SAME; kind < KINDS; kind++) {
         struct bench bench;
         begin(&bench);
         uint32_t loaded[2] = { stack(&bench, "/t/transformers/modeling_utils.py|from_pretrained;/u/train.py|policy"),
                                stack(&bench, "/t/transformers/modeling_utils.py|from_pretrained;/u/train.py|reference") };
         uint32_t backward = stack(&bench, backward_frames), forward = stack(&bench, forward_frames);
-        uint32_t state = stack(&bench, "/t/torch/optim/adamw.py|_init_group;/u/train.py|main");
+        uint32_t state[2] = { stack(&bench, "/t/torch/optim/adamw.py|_init_group;/u/train.py|main"),
+                              stack(&bench, "/t/torch/optim/adam.py|_init_group;/u/train.py|main") };
         int64_t times = kind == IN_32_BITS ? 2 : 1, more = kind == OTHER_SIZES ? 7 * MIB : 0;
         history(&bench);
         for (int i = 0; i < 4; i++) {
@@ -904,8 +916,12 @@ static void a_model_without_gradients_beside_its_like_is_a_copy(void)
         give_back(&bench, alloc(&bench, 10, forward), 10, forward);
         for (int i = 0; i < 4 * (kind == BOTH_HAVE_GRADIENTS ? 2 : 1); i++)
             live(&bench, alloc(&bench, (4 + i % 4) * MIB, backward), (4 + i % 4) * MIB, backward);
-        for (int i = 0; i < 8 * (kind == BOTH_HAVE_STATE ? 2 : 1); i++)
-            live(&bench, alloc(&bench, (4 + i % 4) * MIB, state), (4 + i % 4) * MIB, state);
+        for (int i = 0; i < 8 * (kind == BOTH_HAVE_STATE ? 2 : 1); i++) {
+            if (i == 4 && kind == TAKE_TURNS)
+                give_back(&bench, alloc(&bench, 10, backward), 10, backward);
+            uint32_t by = state[kind == OF_ONE_LINE ? 0 : i / 4 % 2];
+            live(&bench, alloc(&bench, (4 + i % 4) * MIB, by), (4 + i % 4) * MIB, by);
+        }
         wait_for(&bench, 70);
         segment(&bench, 0, -1);
         pass(&bench, 20);

@@ -441,6 +441,28 @@ static void cache_that_each_step_fills_is_not_called_slack(void)
     ap_model_release(&model);
 }
 
+/* What alone had let the request pass is high, where the run ends there; behind a failure that it goes on from it is not. */
+static void what_a_caught_failure_had_to_spare_is_no_high_finding(void)
+{
+    static const struct figure wide[] = {
+        { "memory.avoidable.logits.saved_ratio", 0.25 }, { "memory.avoidable.logits.saved_bytes", 3e9 },
+        { "memory.oom_summary.truly_full_count", 1 },    { "memory.oom_summary.requested_bytes", 2e9 },
+        { "memory.avoidable.scores.saved_ratio", 0.25 }, { "memory.avoidable.scores.saved_bytes", 3e9 },
+    };
+    static const char *const rules[] = { "logits-at-peak", "attention-scores" };
+    for (size_t i = 0; i < 2 * AP_COUNT_OF(rules); i++) {
+        bool goes_on = i % 2, evaluated;
+        struct ap_model model;
+        put_figures(&model, wide, AP_COUNT_OF(wide));
+        put_artifacts(&model);
+        put_count(&model, "memory.oom_summary.passes_behind", goes_on ? 2 : 1);
+        ok(fires(&model, ap_rubric_find(rubric, ap_text_of(rules[i / 2])), &evaluated), "a finding");
+        is_text(ap_value_text(ap_value_member(ap_value_first(ap_value_at(&model.root, "findings")), "severity")),
+                goes_on ? "low" : "high", rules[i / 2]);
+        ap_model_release(&model);
+    }
+}
+
 static void a_clean_run_gets_no_advice(void)
 {
     static const struct figure figures[] = {
@@ -647,6 +669,7 @@ int main(void)
     waiting_for_gloo_is_not_called_python_time();
     full_memory_is_not_called_slack();
     cache_that_each_step_fills_is_not_called_slack();
+    what_a_caught_failure_had_to_spare_is_no_high_finding();
     a_clean_run_gets_no_advice();
     units_of_figures_stand_in_their_names();
     every_figure_has_an_artifact_to_ask_for();

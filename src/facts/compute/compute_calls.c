@@ -421,6 +421,14 @@ static void add_ns(struct ap_compute *compute, int64_t *sum_ns, int64_t ns)
     *sum_ns = ap_add_sat(*sum_ns, ns, &compute->overflowed);
 }
 
+/* The number of the call that a kernel is of, or AP_ROW_SET_NONE. */
+static uint32_t call_of(const struct finding *finding, const struct ap_device_row *linked)
+{
+    bool is_mapped = finding->mapped && finding->mapped[linked->row];
+    uint32_t row = is_mapped ? finding->replayed[linked->row] : counted_around(finding, linked->op);
+    return row == AP_NO_ROW ? AP_ROW_SET_NONE : ap_row_set_number(&finding->compute->counted, row);
+}
+
 static void take_kernel(struct finding *finding, const struct ap_device_row *linked)
 {
     struct ap_compute *compute = finding->compute;
@@ -434,11 +442,10 @@ static void take_kernel(struct finding *finding, const struct ap_device_row *lin
     }
     if (told & AP_KERNEL_TURNS)
         add_ns(compute, &compute->turn_ns, ns);
-    bool is_mapped = finding->mapped && finding->mapped[linked->row];
-    uint32_t row = is_mapped ? finding->replayed[linked->row] : counted_around(finding, linked->op);
-    if (row == AP_NO_ROW || !ap_row_set_has(&compute->counted, row))
+    uint32_t call = call_of(finding, linked);
+    compute->other_count += call == AP_ROW_SET_NONE;
+    if (call == AP_ROW_SET_NONE)
         return;
-    uint32_t call = ap_row_set_number(&compute->counted, row);
     uint32_t *longest = &finding->kernel_of[call];
     struct ap_compute_group *group = &compute->groups[compute->group_of[call]];
     add_ns(compute, &compute->call_ns[call], ns);

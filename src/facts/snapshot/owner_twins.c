@@ -117,42 +117,71 @@ static bool has_gradients(const struct ap_owned_device *of, const struct model *
     return bytes >= SHARE_MATCHED * (double)model->bytes && bytes <= MOST_GRADIENTS * (double)model->bytes;
 }
 
-/* Two that take turns may have the gradients of one alone, but have states both. */
-static bool has_states_of_one(const struct ap_owned_device *device, const struct model *model)
+/* Behind the first backward pass its states are made in one update: two models that take turns have a backward pass between
+ * theirs. */
+static bool is_made_at_once(const struct ap_owners *owners, const struct ap_owned_device *device)
 {
-    uint32_t states = 0;
+    const struct ap_replay *replay = owners->replay;
+    const struct ap_replay_device *of = &replay->devices[device->device];
+    uint32_t first = UINT32_MAX, last = 0, from = of->first_entry;
+    while (from < of->first_entry + of->entry_count && owners->work[from] != AP_WORK_BACKWARD)
+        from++;
+    for (uint32_t i = 0; i < device->count; i++) {
+        uint32_t alloc = device->list[i].alloc;
+        if (category_of(&device->list[i]) != AP_OWNER_OPTIMIZER_STATE || alloc == AP_NO_ENTRY || alloc < from)
+            continue;
+        first = alloc < first ? alloc : first;
+        last = alloc > last ? alloc : last;
+    }
+    for (uint32_t i = first; i < last; i++)
+        if (owners->work[i] == AP_WORK_BACKWARD)
+            return false;
+    return true;
+}
+
+/* Two may have the gradients of one alone, but have states both. Each state of an optimizer is made by a line of its own,
+ * once for each weight. */
+static bool has_states_of_one(const struct ap_owned_device *device, const struct model *model, struct sized *states)
+{
+    uint32_t count = 0;
     for (uint32_t i = 0; i < device->count; i++) {
         int64_t bytes = device->list[i].bytes;
-        states += category_of(&device->list[i]) == AP_OWNER_OPTIMIZER_STATE &&
-                  (has_size(model, bytes) || (bytes % 2 == 0 && has_size(model, bytes / 2)));
+        if (category_of(&device->list[i]) == AP_OWNER_OPTIMIZER_STATE &&
+            (has_size(model, bytes) || (bytes % 2 == 0 && has_size(model, bytes / 2))))
+            states[count++] = (struct sized){ bytes, device->list[i].stack, i };
     }
-    return states && states <= (uint64_t)MOST_STATES * model->count;
+    ap_sort(states, count, sizeof(*states), by_stack_then_bytes);
+    for (uint32_t i = model->count; i < count; i++)
+        if (states[i].stack == states[i - model->count].stack)
+            return false;
+    return count && count <= (uint64_t)MOST_STATES * model->count;
 }
 
 /* Which of the two is the twin, NULL = none. Of the same sizes it is the later one. */
 static const struct model *twin_of(const struct ap_owned_device *device, const struct ap_owned_device *gradients,
-                                   const struct model *one, const struct model *other)
+                                   const struct model *one, const struct model *other, struct sized *states)
 {
     const struct model *first = one->alloc <= other->alloc ? one : other, *later = first == one ? other : one;
     if (is_alike(first, later, 1))
-        return has_gradients(gradients, first) && has_states_of_one(device, first) ? later : NULL;
+        return has_gradients(gradients, first) && has_states_of_one(device, first, states) ? later : NULL;
     bool twice = is_alike(one, other, 2);
     if (!twice && !is_alike(other, one, 2))
         return NULL;
     const struct model *half = twice ? one : other, *whole = twice ? other : one;
-    if (has_gradients(gradients, half) && !has_gradients(gradients, whole) && has_states_of_one(device, half))
+    if (has_gradients(gradients, half) && !has_gradients(gradients, whole) && has_states_of_one(device, half, states))
         return whole;
-    return has_gradients(gradients, whole) && !has_gradients(gradients, half) && has_states_of_one(device, whole) ? half
-                                                                                                                  : NULL;
+    return has_gradients(gradients, whole) && !has_gradients(gradients, half) && has_states_of_one(device, whole, states)
+               ? half
+               : NULL;
 }
 
 static void settle(struct ap_owned_device *device, const struct ap_owned_device *gradients, struct sized *list)
 {
     struct model models[MOST_STACKS];
-    uint32_t count = list_models(device, list, list_weights(device, list), models);
+    uint32_t weights = list_weights(device, list), count = list_models(device, list, weights, models);
     for (uint32_t i = 0; i < count; i++)
         for (uint32_t j = i + 1; j < count; j++) {
-            const struct model *twin = twin_of(device, gradients, &models[i], &models[j]);
+            const struct model *twin = twin_of(device, gradients, &models[i], &models[j], list + weights);
             for (uint32_t k = 0; twin && k < twin->count; k++)
                 device->list[twin->list[k].index].evidence = AP_EVIDENCE_TWIN;
         }
@@ -164,7 +193,7 @@ enum ap_status ap_owned_settle_twins(const struct ap_owners *owners, uint32_t in
     struct ap_owned_device behind = { .device = index };
     struct sized *list;
     uint32_t passes, position;
-    if (!device->count || !sum_of(device, AP_OWNER_OPTIMIZER_STATE))
+    if (!device->count || !sum_of(device, AP_OWNER_OPTIMIZER_STATE) || !is_made_at_once(owners, device))
         return AP_OK;
     AP_TRY(AP_ALLOC(owners->gate, list, device->count, reterr));
     position = ap_owned_behind_backward(owners, index, &passes);

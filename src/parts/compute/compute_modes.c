@@ -8,7 +8,8 @@
 #include "poison.h"
 
 #define LEAST_VECTORS 16
-#define TRIED_KERNELS 3 /* that a call which tries algorithms launches beyond those of the others, at least */
+#define VECTORS_A_KERNEL 4 /* of other work, at least, where layers are not told by their calls */
+#define TRIED_KERNELS 3    /* that a call which tries algorithms launches beyond those of the others, at least */
 
 /* The first call took far longer than the others, and launched several kernels more: a library tried its algorithms. */
 static bool tries_algorithms(const struct ap_compute_group *group)
@@ -67,6 +68,12 @@ static double saved_of_run(const struct ap_compute *compute, uint32_t end, uint3
     return ns * (1 - 1 / (double)calls);
 }
 
+/* Kernels of no call of known cost, as a compiler or an extension launches them, may run between: layers of a model. */
+static bool may_lie_between(const struct ap_compute *compute, uint64_t vectors)
+{
+    return compute->other_count > vectors / VECTORS_A_KERNEL;
+}
+
 /* Runs long enough, by group, in one pass over all calls. */
 static void add_vector_runs(const struct ap_compute_work *work, struct ap_model *model, struct ap_value *to)
 {
@@ -85,6 +92,10 @@ static void add_vector_runs(const struct ap_compute_work *work, struct ap_model 
         }
         run = group == of ? run + 1 : 1;
         of = group;
+    }
+    if (may_lie_between(compute, sum.count)) {
+        sum = (struct ap_compute_sum){ .count = 0 };
+        saved_ns = 0;
     }
     ap_compute_add_pattern(work, &sum, (double)sum.total_ns - saved_ns, "vector_runs", model, to);
 }

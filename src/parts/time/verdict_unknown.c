@@ -7,6 +7,7 @@
 
 /* Our choices. */
 #define CAPTURED_RATIO 0.5 /* of the launches have no work in the file: those of a capture */
+#define WORKS_RATIO 0.5    /* of the recording the devices work: that is no capture alone */
 #define CLOCKS_RATIO 0.8   /* of the judged time is to be known where clocks differ */
 #define GLIMPSES 100       /* as long as the devices' window, or longer, is the recording */
 
@@ -17,9 +18,10 @@ static bool is_true(const struct ap_value *root, const char *path)
 
 bool ap_is_capture(const struct ap_value *root)
 {
-    double idle_launches = 0;
+    double idle_launches = 0, works = (double)ap_value_integer(ap_value_at(root, "gpu.busy_us"), 0);
     (void)ap_value_number(ap_value_at(root, "compile.launches_without_work_ratio"), &idle_launches);
-    return is_true(root, "compile.graph_captures") && idle_launches > CAPTURED_RATIO;
+    return is_true(root, "compile.graph_captures") && idle_launches > CAPTURED_RATIO &&
+           works < WORKS_RATIO * (double)ap_value_integer(ap_value_at(root, "trace.window_us"), 0);
 }
 
 /* In one call for most of the recording, be it a wait or a copy: what it waited for is not among the few rows of work. */

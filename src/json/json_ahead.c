@@ -241,6 +241,7 @@ static enum ap_status new_elements(const struct ap_ahead *ahead, struct ap_eleme
     struct ap_json_reader *own;
     AP_TRY(ap_json_reader_new(json->gate, nothing, ahead->user.notes[0], &json->limits, &own, reterr));
     own->scan.ops = json->scan.ops;
+    own->is_ahead = true;
     enum ap_status status =
         ap_element_reader_new(own, ahead->first->fields, ahead->first->field_count, ret_elements, reterr);
     if (status != AP_OK)

@@ -87,35 +87,48 @@ static enum ap_status skip_large(struct ap_element_reader *element, enum ap_elem
     return ap_json_skip_stream(element->json, AP_SKIP_VALUE, reterr);
 }
 
-/* The object at json->at, as far as the window shows it. */
-static inline enum ap_scan_result scan_object(struct ap_element_reader *element)
+/* The object at json->at, as far as the window shows it, up to *ret_end. */
+static inline enum ap_scan_result scan_object(struct ap_element_reader *element, const uint8_t **ret_end)
 {
     struct ap_json_reader *json = element->json;
-    const uint8_t *at = json->at;
     clear_spans(element->spans, element->field_count);
     if (AP_UNLIKELY(json->scan.odds.any))
         json->scan.odds = (struct ap_scan_odds){ .any = false };
     element->too_deep = false;
-    enum ap_scan_result result = json->scan.ops->element(&json->scan, element, &at);
-    if (AP_LIKELY(result == AP_SCAN_OK)) {
-        if (AP_UNLIKELY(json->scan.odds.any))
-            ap_json_commit_odds(json);
-        json->at = at;
-    }
-    return result;
+    *ret_end = json->at;
+    return json->scan.ops->element(&json->scan, element, ret_end);
+}
+
+static inline void pass_object(struct ap_json_reader *json, const uint8_t *end)
+{
+    if (AP_UNLIKELY(json->scan.odds.any))
+        ap_json_commit_odds(json);
+    json->at = end;
+}
+
+/* Does an object end at @at as elements of an array do? */
+static enum ap_scan_result check_behind(struct ap_scan *scan, const uint8_t *at)
+{
+    at = scan->ops->space(at);
+    if (at >= scan->end)
+        return scan->at_eof ? AP_SCAN_OK : ap_scan_bad(scan, scan->end, "a comma or a closing bracket");
+    return *at == ',' || *at == ']' ? AP_SCAN_OK : AP_SCAN_BAD;
 }
 
 /* The object at json->at, which is no JSON: its writer may have left a Windows path as it is, with a backslash at its end.
- * Only where that makes JSON of it, so that nothing that is some already is read otherwise. */
-static enum ap_scan_result scan_with_paths(struct ap_element_reader *element, enum ap_scan_result otherwise)
+ * Only where that makes JSON of it, as far as the input goes, so that nothing that is some already is read otherwise. */
+static enum ap_scan_result scan_with_paths(struct ap_element_reader *element, enum ap_scan_result otherwise,
+                                           const uint8_t **ret_end)
 {
     struct ap_scan *scan = &element->json->scan;
     const uint8_t *at = scan->at;
     const char *expected = scan->expected;
     scan->paths_end = true;
-    enum ap_scan_result result = scan_object(element);
+    enum ap_scan_result result = scan_object(element, ret_end);
     scan->paths_end = false;
-    if (result == AP_SCAN_OK || (result == AP_SCAN_MORE && !scan->at_eof))
+    if (result == AP_SCAN_OK)
+        result = check_behind(scan, *ret_end);
+    if (result != AP_SCAN_BAD || element->too_deep)
         return result;
     scan->at = at;
     scan->expected = expected;
@@ -128,11 +141,13 @@ static enum ap_status read_object(struct ap_element_reader *element, enum ap_ele
 {
     struct ap_json_reader *json = element->json;
     for (;;) {
-        enum ap_scan_result result = scan_object(element);
+        const uint8_t *end;
+        enum ap_scan_result result = scan_object(element, &end);
         bool failed = result == AP_SCAN_BAD || (result == AP_SCAN_MORE && json->scan.at_eof);
-        if (AP_UNLIKELY(failed && !element->too_deep))
-            result = scan_with_paths(element, result);
+        if (AP_UNLIKELY(failed && !element->too_deep && !json->is_ahead))
+            result = scan_with_paths(element, result, &end);
         if (AP_LIKELY(result == AP_SCAN_OK)) {
+            pass_object(json, end);
             *ret_outcome = AP_ELEMENT_READ;
             return AP_OK;
         }
@@ -239,7 +254,11 @@ enum ap_status ap_element_next(struct ap_element_reader *element, struct ap_json
     json->at += element->between_bytes - 1;
     *ret_offset = ap_json_offset_of(json, json->at);
     *ret_outcome = AP_ELEMENT_READ;
-    return AP_LIKELY(scan_object(element) == AP_SCAN_OK) ? AP_OK : read_object(element, ret_outcome, reterr);
+    const uint8_t *end;
+    if (AP_UNLIKELY(scan_object(element, &end) != AP_SCAN_OK))
+        return read_object(element, ret_outcome, reterr);
+    pass_object(json, end);
+    return AP_OK;
 }
 
 struct ap_text ap_element_raw(const struct ap_element_reader *element, uint64_t offset_bytes)

@@ -113,13 +113,14 @@ static NOT_INLINE enum ap_scan_result read_any_value(struct ap_scan *scan, struc
     return result;
 }
 
-/* What follows a string is no gap: its writer may have forgotten to escape a quotation mark within it. */
+/* What follows a string is no gap: its writer may have forgotten to escape a quotation mark within it. Where it has escaped
+ * one, that may have been meant to end the string as a path's last backslash stands before it, which is looked into first. */
 static enum ap_scan_result recover(struct ap_scan *scan, struct ap_element_reader *element, const struct ap_gap *gap,
                                    const uint8_t *value_start, const uint8_t **p)
 {
     bool possible = gap && gap->action == AP_GAP_STRING && gap->field != element->field_count &&
                     element->fields[gap->field].strings == AP_STRINGS_WITH_QUOTES;
-    if (!possible)
+    if (!possible || (!scan->paths_end && memchr(value_start, '"', (size_t)(*p - 1 - value_start))))
         return AP_SCAN_BAD;
     enum ap_scan_result result = ap_layout_recover_quote(scan, element, value_start, p);
     if (result != AP_SCAN_OK)

@@ -35,6 +35,7 @@ struct ap_json_reader {
     uint64_t odd_tokens;    /* whose oddities were moved to the notes */
     struct ap_ahead *ahead; /* reads elements of the next blocks; NULL = nobody */
     bool started;
+    bool is_ahead; /* a helper's: at_eof is the end of its block, and what would be odd there may be usual in the whole */
     enum ap_status end_status; /* AP_OK, or why the source ended too early */
     enum ap_status failed;
     struct ap_error error;

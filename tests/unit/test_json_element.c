@@ -420,6 +420,40 @@ static void paths_that_end_with_a_backslash_are_recovered(void)
     says("[{\"ph\":\"c:\\n \\\", \\\"\"}]", true, "outcome 0 at 1\n  0 kind 5 c:\n \", \"\nstatus 1\n",
          "what is JSON is read as it is");
     says("[{\"ph\":\"c:\\\\\\\"}]", false, "status 4 at 16\n", "who escapes the first backslash escapes the last");
+    says("[{\"name\":\"C:\\t\\\",\"ph\":\"X\",\"cat\":1}]", false,
+         "outcome 0 at 1\n  0 kind 5 X\n  1 kind 6 1\n  2 kind 5 C:\\t\\\nstatus 1\nunescaped-path-end 1 first 14\n",
+         "no member behind a name becomes part of it");
+    says("[{\"name\":\"f(\\\"a\\\") \"b\"\",\"ph\":\"X\"}]", false,
+         "outcome 0 at 1\n  0 kind 5 X\n  2 kind 5 f(\"a\") \"b\"\nstatus 1\nunescaped-quote 1 first 10\n",
+         "a name with quotation marks of both kinds");
+    says("[{\"x\":\"c:\\n\\\"} and so on", false, "status 4 at 24\nhaving forgiven something\n",
+         "a cut within what looks like a path is a cut");
+}
+
+static void paths_may_be_cut_anywhere(void)
+{
+    static const char text[] =
+        "[{\"name\":\"C:\\t\\\" , \"ph\":\"X\",\"args\":{\"x\":[\"D:\\b\\\" , \"E:\\\"]}} , {\"ph\":\"Y\"}]";
+    bool cut = true;
+    for (size_t bytes = 1; bytes < sizeof(text) - 1; bytes++) {
+        struct text_log log = { .data = NULL };
+        cut &= log_elements(&log, text, bytes, &(struct reading){ .window_bytes = 5 }) == AP_ERROR_CUT;
+        log_release(&log);
+    }
+    ok(cut, "an array with such paths that is cut anywhere is cut");
+}
+
+static void paths_beside_deep_values(void)
+{
+    struct text_log text = { .data = NULL }, log = { .data = NULL };
+    log_format(&text, "[{\"p\":\"C:\\t\\\",\"q\":");
+    for (int i = 0; i < 20000; i++)
+        log_format(&text, "[");
+    (void)log_elements(&log, text.data, text.bytes, &(struct reading){ .window_bytes = 64 });
+    is_str(log.data, "status 6 at 10018\nhaving forgiven something\n",
+           "too deep a value behind such a path is refused as one, at its byte");
+    log_release(&log);
+    log_release(&text);
 }
 
 static void forgotten_escapes_are_recovered(void)
@@ -601,6 +635,8 @@ int main(void)
     random_arrays_equal_the_pull_reader();
     broken_arrays_fail_alike();
     paths_that_end_with_a_backslash_are_recovered();
+    paths_may_be_cut_anywhere();
+    paths_beside_deep_values();
     forgotten_escapes_are_recovered();
     a_comma_before_the_bracket();
     a_cut_between_elements_is_known();

@@ -240,6 +240,12 @@ static const char *const odd[] = {
     "Sync\",\"pid\":0,\"tid\":7,\"ts\":%zu,\"dur\":1,\"args\":{\"stream\":7,\"correlation\":%zu}}",
     "{\"cat\":\"cpu_op\",\"v\":[%zu,%zu]}",
     "{\"cat\":\"cpu_op\",\"name\":\"no \"phase\"\",\"v\":[%zu,%zu]}",
+    "{\"name\":\"C:\\t%zu\\\",\"ph\":\"X\",\"cat\":\"cpu_op\",\"pid\":1,\"tid\":1,\"ts\":%zu,\"dur\":1}",
+    ("{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"d\",\"pid\":1,\"tid\":1,\"ts\":%zu,\"dur\":1,\"args\":{\"p\":\"C:\\t\\\","
+     "\"q\":[\"D:\\%zu\\\"]}}"),
+    ("{\"ph\":\"X\",\"cat\":\"cpu_op\",\"pid\":1,\"tid\":1,\"ts\":%zu,\"dur\":%zu,\"name\":\"no path:\\n\\\"}               "
+     " "
+     "                                                                                                                \"}"),
 };
 
 #define TRACE_BYTES 40000

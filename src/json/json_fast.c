@@ -113,8 +113,8 @@ static NOT_INLINE enum ap_scan_result read_any_value(struct ap_scan *scan, struc
     return result;
 }
 
-/* What follows a string is no gap: its writer may have forgotten to escape a quotation mark within it. Where it has escaped
- * one, that may have been meant to end the string as a path's last backslash stands before it, which is looked into first. */
+/* What follows a string is no gap: its writer may have forgotten to escape a quotation mark within it. One that is escaped
+ * may have been meant to end the string, behind the last backslash of a path: that is looked into first. */
 static enum ap_scan_result recover(struct ap_scan *scan, struct ap_element_reader *element, const struct ap_gap *gap,
                                    const uint8_t *value_start, const uint8_t **p)
 {

@@ -12,12 +12,6 @@
 #define LEAST_WORK_RATIO 0.1 /* of the time of kernels on the side that has the operator */
 #define LEAST_LAUNCHES 50
 #define LAUNCHES_TIMES 4
-#define SHOWN_BYTES 60
-
-static int shown_bytes(struct ap_text text)
-{
-    return text.bytes < SHOWN_BYTES ? (int)text.bytes : SHOWN_BYTES;
-}
 
 void ap_add_other_kernel_sentence(const struct ap_comparing *comparing, char *text, size_t bytes)
 {
@@ -27,8 +21,9 @@ void ap_add_other_kernel_sentence(const struct ap_comparing *comparing, char *te
         (void)snprintf(text + used, bytes - used,
                        "; another kernel serves %.*s on the same shapes, called as often, and takes %.2f times as long "
                        "(%.*s now, %.*s before)",
-                       shown_bytes(other->operator), other->operator.data, other->times, shown_bytes(other->after),
-                       other->after.data, shown_bytes(other->before), other->before.data);
+                       ap_shown_bytes(other->operator, 0), other->operator.data, other->times,
+                       ap_shown_bytes(other->after, 0), other->after.data, ap_shown_bytes(other->before, 0),
+                       other->before.data);
 }
 
 static bool has_name(const struct ap_value *list, struct ap_text name)
@@ -78,8 +73,8 @@ void ap_add_alone_sentence(const struct ap_comparing *comparing, char *text, siz
         size_t used = strlen(text);
         struct ap_text name = ap_text_member(row, "name");
         (void)ap_format_value(ap_value_member(row, sides[i].size_key), time, sizeof(time));
-        (void)snprintf(text + used, bytes - used, "; %s: %.*s (%s%s)", sides[i].words, shown_bytes(name), name.data, time,
-                       comparing->per_step ? " a step" : "");
+        (void)snprintf(text + used, bytes - used, "; %s: %.*s (%s%s)", sides[i].words, ap_shown_bytes(name, 0), name.data,
+                       time, comparing->per_step ? " a step" : "");
     }
 }
 

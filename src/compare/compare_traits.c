@@ -272,7 +272,7 @@ const struct ap_value *ap_largest_typed(const struct ap_comparing *comparing, co
 }
 
 #define SHOWN_BYTES 60
-static int shown_bytes(struct ap_text text, size_t from)
+int ap_shown_bytes(struct ap_text text, size_t from)
 {
     return text.bytes - from < SHOWN_BYTES ? (int)(text.bytes - from) : SHOWN_BYTES;
 }
@@ -295,8 +295,8 @@ void ap_add_shapes_sentence(const struct ap_comparing *comparing, char *text, si
                    before = ap_text_member(shapes, "before");
     size_t used = strlen(text), from = first_difference(after, before);
     (void)snprintf(text + used, bytes - used, "; %.*s works on other shapes (%s%.*s now, %s%.*s before)",
-                   shown_bytes(name, 0), name.data, from ? "... " : "", shown_bytes(after, from), after.data + from,
-                   from ? "... " : "", shown_bytes(before, from), before.data + from);
+                   ap_shown_bytes(name, 0), name.data, from ? "... " : "", ap_shown_bytes(after, from), after.data + from,
+                   from ? "... " : "", ap_shown_bytes(before, from), before.data + from);
 }
 
 void ap_add_layouts_sentence(const struct ap_comparing *comparing, char *text, size_t bytes)
@@ -308,7 +308,8 @@ void ap_add_layouts_sentence(const struct ap_comparing *comparing, char *text, s
                    before = ap_text_member(layouts, "before");
     size_t used = strlen(text);
     (void)snprintf(text + used, bytes - used, "; tensors of %.*s lie otherwise in memory (%.*s now, %.*s before)",
-                   shown_bytes(name, 0), name.data, shown_bytes(after, 0), after.data, shown_bytes(before, 0), before.data);
+                   ap_shown_bytes(name, 0), name.data, ap_shown_bytes(after, 0), after.data, ap_shown_bytes(before, 0),
+                   before.data);
 }
 
 enum ap_status ap_compare_traits(struct ap_comparing *comparing, const char *size_key, struct ap_error *reterr)

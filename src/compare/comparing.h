@@ -150,6 +150,8 @@ AP_MUST_CHECK enum ap_status ap_find_same_calls(struct ap_comparing *comparing, 
 void ap_add_other_kernel_sentence(const struct ap_comparing *comparing, char *text, size_t bytes);
 void ap_add_alone_sentence(const struct ap_comparing *comparing, char *text, size_t bytes);
 void ap_add_launches_sentence(const struct ap_comparing *comparing, char *text, size_t bytes);
+/** Of a text from there on, how many bytes a sentence of the verdict shows. */
+int ap_shown_bytes(struct ap_text text, size_t from);
 /** compare_same.c: "same_work", behind ap_compare_device; and what the verdict says of it, if anything. */
 AP_MUST_CHECK enum ap_status ap_compare_same(struct ap_comparing *comparing, struct ap_error *reterr);
 void ap_add_same_sentence(const struct ap_comparing *comparing, char *text, size_t bytes);

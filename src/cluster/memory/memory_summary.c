@@ -110,7 +110,7 @@ static void add_owners(struct summary *summary)
     bool overflowed = false;
     for (uint32_t i = 0; i < summary->owned.count; i++) {
         const struct ap_owned *owned = &summary->owned.list[i];
-        int64_t *sum = &summary->row.owners_bytes[ap_owner_evidence_category((enum ap_owner_evidence)owned->evidence)];
+        int64_t *sum = &summary->row.owners_bytes[ap_owned_category(owned)];
         *sum = ap_add_sat(*sum, owned->bytes, &overflowed);
     }
     summary->row.at_peak = summary->owned.at_peak;

@@ -49,7 +49,7 @@ struct ap_compute {
     int64_t kernel_ns;     /* of all kernels, without communication */
     int64_t waited_ns;     /* of kernels that ran within their call and took half of it at least: the call waited */
     int64_t known_ns;      /* of them: of calls whose operations or bytes are known */
-    uint64_t other_count;  /* of them: kernels that are of none of the calls */
+    uint64_t other_count;  /* kernels, without communication, that are of none of the calls */
     int64_t dequantize_ns; /* of kernels that turn weights back to floats, by their names */
     uint64_t dequantize_count;
     int64_t turn_ns;                 /* of kernels that only change the layout for convolutions */

@@ -25,11 +25,11 @@ static uint32_t take_group(const struct ap_owned_device *device, uint32_t from, 
 {
     int64_t of_category[AP_OWNER_CATEGORY_COUNT_] = { 0 };
     bool overflowed = false;
-    uint32_t i = from, best = ap_owner_evidence_category((enum ap_owner_evidence)device->list[from].evidence);
+    uint32_t i = from, best = ap_owned_category(&device->list[from]);
     *ret_group = (struct ap_owned_group){ .stack = device->list[from].stack };
     for (; i < device->count && device->list[i].stack == ret_group->stack; i++) {
         const struct ap_owned *owned = &device->list[i];
-        int64_t *sum = &of_category[ap_owner_evidence_category((enum ap_owner_evidence)owned->evidence)];
+        int64_t *sum = &of_category[ap_owned_category(owned)];
         *sum = ap_add_sat(*sum, owned->bytes, &overflowed);
         ret_group->bytes = ap_add_sat(ret_group->bytes, owned->bytes, &overflowed);
     }

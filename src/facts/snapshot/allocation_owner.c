@@ -33,6 +33,21 @@ enum ap_owner_category ap_owner_evidence_category(enum ap_owner_evidence evidenc
     return evidences[evidence].category;
 }
 
+enum ap_owner_category ap_owned_category(const struct ap_owned *owned)
+{
+    return ap_owner_evidence_category((enum ap_owner_evidence)owned->evidence);
+}
+
+int64_t ap_owned_sum_bytes(const struct ap_owned_device *device, enum ap_owner_category category)
+{
+    int64_t bytes = 0;
+    bool overflowed = false;
+    for (uint32_t i = 0; i < device->count; i++)
+        if (ap_owned_category(&device->list[i]) == category)
+            bytes = ap_add_sat(bytes, device->list[i].bytes, &overflowed);
+    return bytes;
+}
+
 const char *ap_owner_evidence_sentence(enum ap_owner_evidence evidence)
 {
     return evidences[evidence].sentence;

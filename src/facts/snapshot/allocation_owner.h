@@ -130,6 +130,10 @@ AP_MUST_CHECK enum ap_status ap_owned_take(const struct ap_owners *owners, int64
 AP_MUST_CHECK enum ap_status ap_owned_take_at(const struct ap_owners *owners, uint32_t device, uint32_t position,
                                               struct ap_owned_device *ret_device, struct ap_error *reterr);
 void ap_owned_release(const struct ap_owners *owners, struct ap_owned_device *device);
+/** What it is for. */
+enum ap_owner_category ap_owned_category(const struct ap_owned *owned);
+/** Of all that is listed for that; the largest number where the sum is larger. */
+int64_t ap_owned_sum_bytes(const struct ap_owned_device *device, enum ap_owner_category category);
 /** The position behind the last backward pass that something else follows, 0 = none; and how many passes there are. */
 uint32_t ap_owned_behind_backward(const struct ap_owners *owners, uint32_t index, uint32_t *ret_passes);
 

@@ -124,11 +124,6 @@ static enum ap_status peak_falls_by(const struct ap_avoidable_search *search, in
 
 /* ----------------------------------------------------------------------------------------------------------- gradients */
 
-static enum ap_owner_category category_of(const struct ap_owned *owned)
-{
-    return ap_owner_evidence_category((enum ap_owner_evidence)owned->evidence);
-}
-
 /* Where a gradient of a pass before is freed in the forward of a later one, that one's start. A gradient to which the next
  * backward pass would add is needed: it is not freed before that. */
 static bool old_gradient(const struct ap_avoidable_search *search, uint32_t alloc, uint32_t end, uint32_t *ret_start)
@@ -150,7 +145,7 @@ static enum ap_status find_old_gradients(struct ap_avoidable_search *search, str
     uint32_t start;
     for (uint32_t i = 0; i < search->owned->count; i++) {
         const struct ap_owned *owned = &search->owned->list[i];
-        if (category_of(owned) == AP_OWNER_GRADIENTS && old_gradient(search, owned->alloc, owned->end, &start) &&
+        if (ap_owned_category(owned) == AP_OWNER_GRADIENTS && old_gradient(search, owned->alloc, owned->end, &start) &&
             start <= search->peak)
             ap_avoidable_add_freed(search, to, owned);
     }
@@ -264,7 +259,7 @@ static enum ap_status cut_queue(struct ap_avoidable_search *search, const struct
 
 static bool may_be_a_batch(const struct ap_avoidable_search *search, const struct ap_owned *owned)
 {
-    enum ap_owner_category category = category_of(owned);
+    enum ap_owner_category category = ap_owned_category(owned);
     return owned->stack && owned->alloc != AP_NO_ENTRY && owned->bytes >= LEAST_BATCH_BYTES &&
            ap_search_work(search, owned->alloc) == AP_WORK_OTHER &&
            (category == AP_OWNER_INPUTS || category == AP_OWNER_KEPT || category == AP_OWNER_UNKNOWN ||
@@ -308,8 +303,8 @@ static bool is_previous_output(const struct ap_avoidable_search *search, const s
                                uint32_t at)
 {
     uint32_t start, again = 0;
-    if (category_of(&list[at]) == AP_OWNER_KV_CACHE || !outlives_its_pass(search, list[at].alloc, list[at].end, &start) ||
-        start > search->peak)
+    if (ap_owned_category(&list[at]) == AP_OWNER_KV_CACHE ||
+        !outlives_its_pass(search, list[at].alloc, list[at].end, &start) || start > search->peak)
         return false;
     for (uint32_t i = 0; i < count; i++)
         again += list[i].alloc != AP_NO_ENTRY && list[i].alloc >= start;
@@ -362,7 +357,7 @@ static enum ap_status find_activations(struct ap_avoidable_search *search, struc
 {
     const struct ap_replay *replay = search->owners->replay;
     for (uint32_t i = 0; i < search->owned->count; i++)
-        if (category_of(&search->owned->list[i]) == AP_OWNER_ACTIVATIONS)
+        if (ap_owned_category(&search->owned->list[i]) == AP_OWNER_ACTIVATIONS)
             ap_avoidable_add(search, to, &search->owned->list[i]);
     for (uint32_t i = 0; i < search->of->lifetime_count && to->count; i++) {
         uint32_t lifetime = search->of->first_lifetime + i;
@@ -403,7 +398,7 @@ static void find_step_temporaries(const struct ap_avoidable_search *search, stru
         return;
     for (uint32_t i = 0; i < search->owned->count; i++) {
         const struct ap_owned *owned = &search->owned->list[i];
-        if (owned->alloc != AP_NO_ENTRY && category_of(owned) == AP_OWNER_TEMPORARIES &&
+        if (owned->alloc != AP_NO_ENTRY && ap_owned_category(owned) == AP_OWNER_TEMPORARIES &&
             ap_search_work(search, owned->alloc) == AP_WORK_OPTIMIZER)
             ap_avoidable_add(search, to, owned);
     }

@@ -133,8 +133,7 @@ enum ap_status ap_avoidable_count_calls(const struct ap_avoidable_search *search
     AP_TRY(AP_ALLOC(search->owners->gate, entries, 2 * (size_t)owned->count, reterr));
     for (uint32_t i = 0; i < owned->count; i++) {
         const struct ap_owned *one = &owned->list[i];
-        if (one->alloc != AP_NO_ENTRY && one->alloc <= search->peak &&
-            ap_owner_evidence_category((enum ap_owner_evidence)one->evidence) == AP_OWNER_ACTIVATIONS &&
+        if (one->alloc != AP_NO_ENTRY && one->alloc <= search->peak && ap_owned_category(one) == AP_OWNER_ACTIVATIONS &&
             caller_of(search, one->stack) == to->lines[0].frame)
             entries[count++] = one->alloc;
     }

@@ -37,7 +37,7 @@ static void list_weights(const struct ap_owned_device *owned, struct sizes *to)
     bool overflowed = false;
     for (uint32_t i = 0; i < owned->count; i++) {
         int64_t bytes = owned->list[i].bytes;
-        if (ap_owner_evidence_category((enum ap_owner_evidence)owned->list[i].evidence) == AP_OWNER_PARAMETERS)
+        if (ap_owned_category(&owned->list[i]) == AP_OWNER_PARAMETERS)
             to->list[to->count++] = (struct weight_size){ bytes, bytes, false, false };
     }
     ap_sort(to->list, to->count, sizeof(*to->list), by_bytes);
@@ -123,7 +123,7 @@ static bool is_trained(const struct ap_owners *owners, const struct ap_owned_dev
     for (uint32_t i = 0; i < owners->replay->snapshot->actions.count && !trained; i++)
         trained = owners->work[i] == AP_WORK_OPTIMIZER;
     for (uint32_t i = 0; i < owned->count && !trained; i++) {
-        enum ap_owner_category category = ap_owner_evidence_category((enum ap_owner_evidence)owned->list[i].evidence);
+        enum ap_owner_category category = ap_owned_category(&owned->list[i]);
         trained = category == AP_OWNER_OPTIMIZER_STATE || category == AP_OWNER_GRADIENTS;
     }
     return trained;

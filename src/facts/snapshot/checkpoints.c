@@ -69,8 +69,7 @@ static enum ap_status take(struct ap_avoidable_search *search, const uint8_t *st
     const struct ap_replay *replay = search->owners->replay;
     for (uint32_t i = 0; i < search->owned->count; i++) {
         const struct ap_owned *owned = &search->owned->list[i];
-        if (stacks[owned->stack] &&
-            ap_owner_evidence_category((enum ap_owner_evidence)owned->evidence) == AP_OWNER_ACTIVATIONS)
+        if (stacks[owned->stack] && ap_owned_category(owned) == AP_OWNER_ACTIVATIONS)
             ap_avoidable_add(search, to, owned);
     }
     for (uint32_t i = 0; i < search->of->lifetime_count && to->count; i++) {

@@ -73,7 +73,7 @@ int64_t ap_early_gradients(const struct ap_owners *owners, const struct ap_memor
     for (uint32_t i = 0; i < device->count; i++) {
         const struct ap_owned *owned = &device->list[i];
         bool early = owned->alloc == AP_NO_ENTRY || owned->alloc < last_activation;
-        if (early && ap_owner_evidence_category((enum ap_owner_evidence)owned->evidence) == AP_OWNER_GRADIENTS)
+        if (early && ap_owned_category(owned) == AP_OWNER_GRADIENTS)
             bytes = ap_add_sat(bytes, owned->bytes, overflowed);
     }
     return bytes;

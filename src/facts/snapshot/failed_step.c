@@ -119,7 +119,7 @@ static enum ap_status add_failed(struct ap_avoidable_search *search, const struc
     for (uint32_t i = 0; i < search->owned->count && count; i++) {
         const struct ap_owned *owned = &search->owned->list[i];
         const struct failed *of = owned->alloc == AP_NO_ENTRY ? NULL : failed_of(list, count, owned->alloc);
-        if (!of || ap_owner_evidence_category((enum ap_owner_evidence)owned->evidence) != AP_OWNER_ACTIVATIONS)
+        if (!of || ap_owned_category(owned) != AP_OWNER_ACTIVATIONS)
             continue;
         ap_avoidable_add(search, to, owned);
         AP_TRY(ap_search_cut(search, of->failure, owned->end == AP_NO_ENTRY ? ap_search_end(search) : owned->end,

@@ -9,7 +9,7 @@
 /* One of those that come and go with a step, or that nothing tells. */
 static bool is_large(const struct ap_avoidable_search *search, const struct ap_owned *owned)
 {
-    enum ap_owner_category category = ap_owner_evidence_category((enum ap_owner_evidence)owned->evidence);
+    enum ap_owner_category category = ap_owned_category(owned);
     return owned->bytes > search->owned->total_bytes / LARGE_PART &&
            (category == AP_OWNER_ACTIVATIONS || category == AP_OWNER_TEMPORARIES || category == AP_OWNER_KEPT ||
             category == AP_OWNER_UNKNOWN);

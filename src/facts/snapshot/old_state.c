@@ -122,7 +122,7 @@ static enum ap_status find_old_state_in(struct ap_avoidable_search *search, stru
     AP_TRY(AP_ALLOC(search->owners->gate, weights.sizes, count, reterr));
     ap_sort(list, count, sizeof(*list), ap_owned_by_stack_size_alloc);
     for (uint32_t i = 0; i < count; i++)
-        if (ap_owner_evidence_category((enum ap_owner_evidence)list[i].evidence) == AP_OWNER_PARAMETERS) {
+        if (ap_owned_category(&list[i]) == AP_OWNER_PARAMETERS) {
             weights.sizes[weights.count++] = list[i].bytes;
             weights.bytes += (double)list[i].bytes;
         }

@@ -113,7 +113,7 @@ struct first_update {
 static bool has_state(const struct ap_owned_device *device)
 {
     for (uint32_t i = 0; i < device->count; i++)
-        if (ap_owner_evidence_category((enum ap_owner_evidence)device->list[i].evidence) == AP_OWNER_OPTIMIZER_STATE)
+        if (ap_owned_category(&device->list[i]) == AP_OWNER_OPTIMIZER_STATE)
             return true;
     return false;
 }

@@ -39,7 +39,7 @@ static uint32_t list_weights(const struct ap_owned_device *device, struct weight
     uint32_t count = 0;
     for (uint32_t i = 0; i < device->count; i++) {
         const struct ap_owned *owned = &device->list[i];
-        if (ap_owner_evidence_category((enum ap_owner_evidence)owned->evidence) == AP_OWNER_PARAMETERS)
+        if (ap_owned_category(owned) == AP_OWNER_PARAMETERS)
             to[count++] = (struct weight){ owned->bytes, owned->alloc, 0, i };
     }
     ap_sort(to, count, sizeof(*to), by_alloc);
@@ -96,8 +96,8 @@ static bool is_trained_anew(const struct ap_owners *owners, const struct ap_owne
         state = allocates && owners->stacks[actions->stack[i]].sign == AP_SIGN_STATE_INIT;
     }
     for (uint32_t i = 0; i < device->count && !state; i++)
-        state = ap_owner_evidence_category((enum ap_owner_evidence)device->list[i].evidence) == AP_OWNER_OPTIMIZER_STATE &&
-                device->list[i].alloc != AP_NO_ENTRY && device->list[i].alloc > from;
+        state = ap_owned_category(&device->list[i]) == AP_OWNER_OPTIMIZER_STATE && device->list[i].alloc != AP_NO_ENTRY &&
+                device->list[i].alloc > from;
     return state || (forward && !passed);
 }
 
@@ -131,7 +131,7 @@ static void settle_state(struct ap_owned_device *device, uint32_t before)
 {
     for (uint32_t i = 0; i < device->count; i++) {
         struct ap_owned *owned = &device->list[i];
-        enum ap_owner_category category = ap_owner_evidence_category((enum ap_owner_evidence)owned->evidence);
+        enum ap_owner_category category = ap_owned_category(owned);
         bool is_earlier = owned->alloc == AP_NO_ENTRY || owned->alloc < before;
         if ((category == AP_OWNER_OPTIMIZER_STATE || category == AP_OWNER_GRADIENTS) && is_earlier)
             owned->evidence = AP_EVIDENCE_EARLIER_MODEL;

@@ -32,7 +32,7 @@ void ap_owned_settle_kept(const struct ap_owners *owners, uint32_t index, struct
     uint32_t end = of->first_entry + of->entry_count, old = ap_owned_old_entries(of), built = last_weight(device);
     for (uint32_t i = 0; i < device->count; i++) {
         struct ap_owned *owned = &device->list[i];
-        if (ap_owner_evidence_category((enum ap_owner_evidence)owned->evidence) != AP_OWNER_UNKNOWN)
+        if (ap_owned_category(owned) != AP_OWNER_UNKNOWN)
             continue;
         bool stays = owned->stack && owned->end == AP_NO_ENTRY;
         bool kept = stays && (owned->alloc == AP_NO_ENTRY || end - owned->alloc > old);

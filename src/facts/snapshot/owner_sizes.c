@@ -68,7 +68,7 @@ static bool is_reference(const struct ap_owned *owned, enum reference by)
 
 static bool is_state(const struct ap_owned *owned)
 {
-    return ap_owner_evidence_category((enum ap_owner_evidence)owned->evidence) == AP_OWNER_OPTIMIZER_STATE;
+    return ap_owned_category(owned) == AP_OWNER_OPTIMIZER_STATE;
 }
 
 static bool has_any(const struct ap_owned_device *of, enum reference by)
@@ -301,7 +301,7 @@ static void settle_zeros(struct settling *settling)
     struct run run;
     settling->count = 0;
     for (uint32_t i = 0; i < settling->device->count; i++) {
-        if (ap_owner_evidence_category((enum ap_owner_evidence)list[i].evidence) == AP_OWNER_PARAMETERS)
+        if (ap_owned_category(&list[i]) == AP_OWNER_PARAMETERS)
             weights_bytes += (double)list[i].bytes;
         if (list[i].evidence != AP_EVIDENCE_ZEROS_KEPT)
             continue;
@@ -367,7 +367,7 @@ static bool has_open(const struct settling *settling)
 static bool has_weights(const struct ap_owned_device *device)
 {
     for (uint32_t i = 0; i < device->count; i++)
-        if (ap_owner_evidence_category((enum ap_owner_evidence)device->list[i].evidence) == AP_OWNER_PARAMETERS)
+        if (ap_owned_category(&device->list[i]) == AP_OWNER_PARAMETERS)
             return true;
     return false;
 }

@@ -35,26 +35,11 @@ static int by_stack_then_bytes(const void *left, const void *right)
     return a->index < b->index ? -1 : a->index > b->index;
 }
 
-static enum ap_owner_category category_of(const struct ap_owned *owned)
-{
-    return ap_owner_evidence_category((enum ap_owner_evidence)owned->evidence);
-}
-
-static int64_t sum_of(const struct ap_owned_device *device, enum ap_owner_category category)
-{
-    int64_t bytes = 0;
-    bool overflowed = false;
-    for (uint32_t i = 0; i < device->count; i++)
-        if (category_of(&device->list[i]) == category)
-            bytes = ap_add_sat(bytes, device->list[i].bytes, &overflowed);
-    return bytes;
-}
-
 static uint32_t list_weights(const struct ap_owned_device *device, struct sized *to)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < device->count; i++)
-        if (device->list[i].stack && category_of(&device->list[i]) == AP_OWNER_PARAMETERS)
+        if (device->list[i].stack && ap_owned_category(&device->list[i]) == AP_OWNER_PARAMETERS)
             to[count++] = (struct sized){ device->list[i].bytes, device->list[i].stack, i };
     ap_sort(to, count, sizeof(*to), by_stack_then_bytes);
     return count;
@@ -75,7 +60,7 @@ static struct model model_at(const struct ap_owned_device *device, const struct 
 
 static uint32_t list_models(const struct ap_owned_device *device, const struct sized *list, uint32_t count, struct model *to)
 {
-    double least = SHARE_OF_WEIGHTS * (double)sum_of(device, AP_OWNER_PARAMETERS);
+    double least = SHARE_OF_WEIGHTS * (double)ap_owned_sum_bytes(device, AP_OWNER_PARAMETERS);
     uint32_t models = 0;
     for (uint32_t i = 0; i < count && models < MOST_STACKS;) {
         struct model model = model_at(device, list, count, i);
@@ -112,7 +97,7 @@ static bool has_gradients(const struct ap_owned_device *of, const struct model *
 {
     double bytes = 0;
     for (uint32_t i = 0; i < of->count; i++)
-        if (category_of(&of->list[i]) == AP_OWNER_GRADIENTS && has_size(model, of->list[i].bytes))
+        if (ap_owned_category(&of->list[i]) == AP_OWNER_GRADIENTS && has_size(model, of->list[i].bytes))
             bytes += (double)of->list[i].bytes;
     return bytes >= SHARE_MATCHED * (double)model->bytes && bytes <= MOST_GRADIENTS * (double)model->bytes;
 }
@@ -128,7 +113,7 @@ static bool is_made_at_once(const struct ap_owners *owners, const struct ap_owne
         from++;
     for (uint32_t i = 0; i < device->count; i++) {
         uint32_t alloc = device->list[i].alloc;
-        if (category_of(&device->list[i]) != AP_OWNER_OPTIMIZER_STATE || alloc == AP_NO_ENTRY || alloc < from)
+        if (ap_owned_category(&device->list[i]) != AP_OWNER_OPTIMIZER_STATE || alloc == AP_NO_ENTRY || alloc < from)
             continue;
         first = alloc < first ? alloc : first;
         last = alloc > last ? alloc : last;
@@ -146,7 +131,7 @@ static bool has_states_of_one(const struct ap_owned_device *device, const struct
     uint32_t count = 0;
     for (uint32_t i = 0; i < device->count; i++) {
         int64_t bytes = device->list[i].bytes;
-        if (category_of(&device->list[i]) == AP_OWNER_OPTIMIZER_STATE &&
+        if (ap_owned_category(&device->list[i]) == AP_OWNER_OPTIMIZER_STATE &&
             (has_size(model, bytes) || (bytes % 2 == 0 && has_size(model, bytes / 2))))
             states[count++] = (struct sized){ bytes, device->list[i].stack, i };
     }
@@ -193,13 +178,13 @@ enum ap_status ap_owned_settle_twins(const struct ap_owners *owners, uint32_t in
     struct ap_owned_device behind = { .device = index };
     struct sized *list;
     uint32_t passes, position;
-    if (!device->count || !sum_of(device, AP_OWNER_OPTIMIZER_STATE) || !is_made_at_once(owners, device))
+    if (!device->count || !ap_owned_sum_bytes(device, AP_OWNER_OPTIMIZER_STATE) || !is_made_at_once(owners, device))
         return AP_OK;
     AP_TRY(AP_ALLOC(owners->gate, list, device->count, reterr));
     position = ap_owned_behind_backward(owners, index, &passes);
     enum ap_status status = position ? ap_owned_list_live(owners, index, position, &behind, reterr) : AP_OK;
     if (status == AP_OK) {
-        bool more = sum_of(&behind, AP_OWNER_GRADIENTS) > sum_of(device, AP_OWNER_GRADIENTS);
+        bool more = ap_owned_sum_bytes(&behind, AP_OWNER_GRADIENTS) > ap_owned_sum_bytes(device, AP_OWNER_GRADIENTS);
         settle(device, more ? &behind : device, list);
         ap_owned_release(owners, &behind);
     }

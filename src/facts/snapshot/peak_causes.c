@@ -7,21 +7,6 @@
 
 #define SHARE_TRAINED 0.2 /* of the weights, by the bytes of their gradients; more is training of the whole */
 
-static enum ap_owner_category category_of(const struct ap_owned *owned)
-{
-    return ap_owner_evidence_category((enum ap_owner_evidence)owned->evidence);
-}
-
-static int64_t sum_of(const struct ap_owned_device *device, enum ap_owner_category category)
-{
-    int64_t bytes = 0;
-    bool overflowed = false;
-    for (uint32_t i = 0; i < device->count; i++)
-        if (category_of(&device->list[i]) == category)
-            bytes = ap_add_sat(bytes, device->list[i].bytes, &overflowed);
-    return bytes;
-}
-
 /* ------------------------------------------------------------------------------------------------------- frozen weights */
 
 /* At the peak there may be no gradients yet, so those behind a backward pass are asked. None at all may be of a step that is
@@ -29,7 +14,7 @@ static int64_t sum_of(const struct ap_owned_device *device, enum ap_owner_catego
 static enum ap_status find_frozen(const struct ap_owners *owners, const struct ap_owned_device *owned, int64_t *ret_bytes,
                                   struct ap_error *reterr)
 {
-    int64_t weights_bytes = sum_of(owned, AP_OWNER_PARAMETERS);
+    int64_t weights_bytes = ap_owned_sum_bytes(owned, AP_OWNER_PARAMETERS);
     uint32_t passes, behind = 0;
     if (owned->at_peak && weights_bytes)
         behind = ap_owned_behind_backward(owners, (uint32_t)owned->device, &passes);
@@ -39,7 +24,8 @@ static enum ap_status find_frozen(const struct ap_owners *owners, const struct a
     if (!behind)
         return AP_OK;
     AP_TRY(ap_owned_take_at(owners, (uint32_t)owned->device, behind, &later, reterr));
-    int64_t trained_bytes = sum_of(&later, AP_OWNER_GRADIENTS), state_bytes = sum_of(owned, AP_OWNER_OPTIMIZER_STATE);
+    int64_t trained_bytes = ap_owned_sum_bytes(&later, AP_OWNER_GRADIENTS),
+            state_bytes = ap_owned_sum_bytes(owned, AP_OWNER_OPTIMIZER_STATE);
     ap_owned_release(owners, &later);
     if (trained_bytes > 0 && (double)trained_bytes < SHARE_TRAINED * (double)weights_bytes &&
         (double)state_bytes < 2 * SHARE_TRAINED * (double)weights_bytes)
@@ -63,7 +49,7 @@ static void add_one(const struct ap_owners *owners, const struct ap_owned *owned
         sum = &to->workspace_bytes;
     else if (evidence == AP_EVIDENCE_KV_CACHE || evidence == AP_EVIDENCE_KV_GROWN)
         sum = &to->cache_bytes;
-    else if (owned->stack && owners->stacks[owned->stack].in_backward && category_of(owned) == AP_OWNER_ACTIVATIONS)
+    else if (owned->stack && owners->stacks[owned->stack].in_backward && ap_owned_category(owned) == AP_OWNER_ACTIVATIONS)
         sum = &to->recomputed_bytes;
     if (sum)
         *sum = ap_add_sat(*sum, owned->bytes, &overflowed);

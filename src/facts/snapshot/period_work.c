@@ -131,8 +131,7 @@ static enum ap_status count_layers(const struct ap_owners *owners, uint32_t devi
     enum ap_status status = AP_ALLOC(owners->gate, sizes, end.count, reterr);
     if (status == AP_OK) {
         for (uint32_t i = 0; i < end.count; i++)
-            if (ap_owner_evidence_category((enum ap_owner_evidence)end.list[i].evidence) == AP_OWNER_PARAMETERS &&
-                end.list[i].bytes >= LEAST_WEIGHT_BYTES)
+            if (ap_owned_category(&end.list[i]) == AP_OWNER_PARAMETERS && end.list[i].bytes >= LEAST_WEIGHT_BYTES)
                 sizes[count++] = end.list[i].bytes;
         ap_sort(sizes, count, sizeof(*sizes), ap_by_int64);
         for (uint32_t i = 0, same = 0; i < count; i++) {

@@ -18,7 +18,7 @@ static const int64_t vocabularies[] = {
 /* The weight that a vocabulary needs: as many words, a usual width, in values of 2 or 4 bytes. */
 static bool is_embedding(const struct ap_owned *owned, int64_t words)
 {
-    enum ap_owner_category category = ap_owner_evidence_category((enum ap_owner_evidence)owned->evidence);
+    enum ap_owner_category category = ap_owned_category(owned);
     bool may_be = category == AP_OWNER_PARAMETERS || category == AP_OWNER_KEPT || category == AP_OWNER_UNKNOWN ||
                   category == AP_OWNER_GRADIENTS || category == AP_OWNER_OPTIMIZER_STATE;
     int64_t row_bytes = owned->bytes / words;

@@ -228,7 +228,7 @@ static bool is_of_attention(const struct ap_avoidable_search *search, const stru
 
 static bool comes_and_goes(const struct ap_owned *owned)
 {
-    enum ap_owner_category category = ap_owner_evidence_category((enum ap_owner_evidence)owned->evidence);
+    enum ap_owner_category category = ap_owned_category(owned);
     return category == AP_OWNER_ACTIVATIONS || category == AP_OWNER_TEMPORARIES || category == AP_OWNER_UNKNOWN;
 }
 

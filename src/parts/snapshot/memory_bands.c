@@ -126,7 +126,7 @@ static enum ap_status find_groups(struct bands *bands, struct ap_error *reterr)
         bands->group_of[i] = NO_BAND;
         if (owned->lifetime == AP_NO_LIFETIME || owned->bytes <= 0 || from >= to)
             continue; /* between two points */
-        uint8_t category = (uint8_t)ap_owner_evidence_category((enum ap_owner_evidence)owned->evidence);
+        uint8_t category = (uint8_t)ap_owned_category(owned);
         bool before = owned->alloc == AP_NO_ENTRY;
         uint32_t line = before || known >= MOST_GROUPS ? 0 : line_of(bands, owned->stack);
         AP_TRY(ap_pair_map_add(&bands->map, (uint32_t)category * 2 + before, line, &group, reterr));

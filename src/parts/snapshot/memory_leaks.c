@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * What grows from period to period, on the device where most does. */
+#include <math.h>
+
 #include "churn.h"
 #include "frame_kind.h"
 #include "growth.h"
@@ -62,7 +64,7 @@ static enum ap_status only_sets_up(const struct ap_snapshot_part *pass, uint32_t
         return AP_OK;
     AP_TRY(ap_owned_take_at(pass->owners, device, pass->replay->devices[device].entry_count, &end, reterr));
     for (uint32_t i = 0; i < end.count; i++) {
-        enum ap_owner_category category = ap_owner_evidence_category((enum ap_owner_evidence)end.list[i].evidence);
+        enum ap_owner_category category = ap_owned_category(&end.list[i]);
         weight_bytes += category == AP_OWNER_PARAMETERS ? (double)end.list[i].bytes : 0;
         state_bytes += category == AP_OWNER_OPTIMIZER_STATE ? (double)end.list[i].bytes : 0;
     }
@@ -236,7 +238,7 @@ static void put_outside(struct ap_snapshot_part *pass, struct ap_value *to, cons
         known = known && stack->stack;
     }
     ap_add_quotient(pass->model, to, "outside_ratio", outside_bytes, known ? all_bytes : 0);
-    ap_add_ratio(pass->model, to, "buffer_ratio", buffer_bytes > 0 ? buffer_bytes / all_bytes : 0);
+    ap_add_ratio(pass->model, to, "buffer_ratio", buffer_bytes > 0 && all_bytes > 0 ? fmin(buffer_bytes / all_bytes, 1) : 0);
 }
 
 static void put_until_full(struct ap_snapshot_part *pass, struct ap_value *to, const struct ap_growth *growth,

@@ -84,7 +84,7 @@ static enum ap_status put_holder(struct ap_snapshot_part *pass, struct ap_value 
 static void sum_categories(struct ap_snapshot_part *pass, const struct ap_owned_device *owned, struct ap_oom_request *to)
 {
     for (uint32_t i = 0; i < owned->count; i++) {
-        enum ap_owner_category category = ap_owner_evidence_category((enum ap_owner_evidence)owned->list[i].evidence);
+        enum ap_owner_category category = ap_owned_category(&owned->list[i]);
         int64_t *bytes = &to->category_bytes[category];
         *bytes = ap_add_sat(*bytes, owned->list[i].bytes, &pass->overflowed);
         to->live_bytes = ap_add_sat(to->live_bytes, owned->list[i].bytes, &pass->overflowed);
@@ -101,7 +101,7 @@ static enum ap_status put_most(struct ap_snapshot_part *pass, struct ap_value *r
     most.count = 0;
     for (uint32_t i = 0; i < owned->count; i++) {
         struct ap_owned one = owned->list[i];
-        if (ap_owner_evidence_category((enum ap_owner_evidence)one.evidence) != request->most)
+        if (ap_owned_category(&one) != request->most)
             continue;
         owned->list[i] = owned->list[most.count];
         owned->list[most.count++] = one;

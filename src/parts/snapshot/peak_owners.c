@@ -33,8 +33,7 @@ static void sum_owners(const struct ap_owned_device *device, struct owner_sums *
     for (uint32_t i = 0; i < device->count; i++) {
         const struct ap_owned *owned = &device->list[i];
         add_owned(&ret_sums->evidence[owned->evidence], owned->bytes, overflowed);
-        add_owned(&ret_sums->category[ap_owner_evidence_category((enum ap_owner_evidence)owned->evidence)], owned->bytes,
-                  overflowed);
+        add_owned(&ret_sums->category[ap_owned_category(owned)], owned->bytes, overflowed);
         if (owned->stack)
             ret_sums->stacked_bytes = ap_add_sat(ret_sums->stacked_bytes, owned->bytes, overflowed);
     }

@@ -31,7 +31,7 @@ REPLAYED_TRACKS = 10000
 KNOWN = {
     "equal_kernels": 131,
     "launches": 136,
-    "a_name_per_event": 164,
+    "a_name_per_event": 130,
     "a_kernel_name_per_event": 137,
     "a_thread_per_event": 112,
     "a_stream_per_event": 143,

@@ -29,19 +29,19 @@ SLACK = 1.1  # arrays grow in steps, allocators round
 REPLAYED_ROWS = 1000000
 REPLAYED_TRACKS = 10000
 KNOWN = {
-    "equal_kernels": 131,
-    "launches": 136,
-    "a_name_per_event": 164,
-    "a_kernel_name_per_event": 137,
-    "a_thread_per_event": 112,
-    "a_stream_per_event": 143,
-    "a_device_per_event": 143,
-    "modules_one_in_the_other": 108,
-    "signatures": 246,
-    "backward": 86,
-    "instants": 81,
-    "copies": 129,
-    "collectives": 145,
+    "equal_kernels": 118,
+    "launches": 126,
+    "a_name_per_event": 130,
+    "a_kernel_name_per_event": 119,
+    "a_thread_per_event": 108,
+    "a_stream_per_event": 122,
+    "a_device_per_event": 118,
+    "modules_one_in_the_other": 100,
+    "signatures": 234,
+    "backward": 80,
+    "instants": 76,
+    "copies": 117,
+    "collectives": 132,
     "steps": 82,
 }
 CASES = {}

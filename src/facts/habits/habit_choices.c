@@ -16,10 +16,10 @@
 #define PICK_KEEPS 0.25            /* to gather the scores, and to put their gradients back into zeros */
 #define LOOKS_EACH 4               /* operators that are looked at before draws, for each operator of the thread */
 
-static bool is_named(const struct ap_habit_rows *rows, size_t at, const char *const *names, size_t count)
+static inline bool is_named(const struct ap_habit_rows *rows, size_t at, const struct ap_text *names, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        if (ap_text_is(ap_row_name(rows->trace, rows->items[at].row), names[i]))
+        if (ap_habit_is_named(rows, at, names[i]))
             return true;
     return false;
 }
@@ -27,10 +27,9 @@ static bool is_named(const struct ap_habit_rows *rows, size_t at, const char *co
 /* The largest has the same place before it: of probabilities that nothing else reads only the order is asked. */
 static enum ap_status look_at_argmax(struct ap_habit_rows *rows, size_t at, struct ap_error *reterr)
 {
-    static const char *const largest[] = { "aten::argmax" };
-    static const char *const keep_order[] = { "aten::softmax", "aten::log_softmax", "aten::sigmoid" };
+    const struct ap_text keep_order[] = { AP_TEXT("aten::softmax"), AP_TEXT("aten::log_softmax"), AP_TEXT("aten::sigmoid") };
     struct ap_tensor_list list, before;
-    if (!at || !ap_habit_is_of_step(rows, at, at - 1) || !is_named(rows, at, largest, AP_COUNT_OF(largest)) ||
+    if (!at || !ap_habit_is_of_step(rows, at, at - 1) || !ap_habit_is_named(rows, at, AP_TEXT("aten::argmax")) ||
         !is_named(rows, at - 1, keep_order, AP_COUNT_OF(keep_order)) || !ap_habit_read_tensors(rows, at, &list) ||
         !ap_habit_read_tensors(rows, at - 1, &before))
         return AP_OK;
@@ -77,14 +76,14 @@ struct one_hot {
 
 static struct one_hot one_hot_before(const struct ap_habit_rows *rows, size_t at)
 {
-    static const char *const between[] = { "aten::to", "aten::select", "aten::slice", "aten::view", "aten::reshape" };
-    static const char *const makes[] = { "aten::one_hot" }, *const joins[] = { "aten::cat" };
+    const struct ap_text between[] = { AP_TEXT("aten::to"), AP_TEXT("aten::select"), AP_TEXT("aten::slice"),
+                                       AP_TEXT("aten::view"), AP_TEXT("aten::reshape") };
     struct one_hot found = { .first = at };
     for (size_t back = at; back-- > 0 && at - back < MOST_OF_ONE_HOT && ap_habit_is_of_step(rows, at, back);) {
-        if (is_named(rows, back, makes, 1)) {
+        if (ap_habit_is_named(rows, back, AP_TEXT("aten::one_hot"))) {
             found.rows++;
             found.first = back;
-        } else if (is_named(rows, back, joins, 1)) {
+        } else if (ap_habit_is_named(rows, back, AP_TEXT("aten::cat"))) {
             found.joined++;
         } else if (!is_named(rows, back, between, AP_COUNT_OF(between))) {
             break;
@@ -98,7 +97,7 @@ static struct one_hot one_hot_before(const struct ap_habit_rows *rows, size_t at
  * make, beside the product, are many. */
 static enum ap_status look_at_product(struct ap_habit_rows *rows, size_t at, struct ap_error *reterr)
 {
-    static const char *const products[] = { "aten::matmul", "aten::mm" };
+    const struct ap_text products[] = { AP_TEXT("aten::matmul"), AP_TEXT("aten::mm") };
     struct ap_tensor_list list;
     if (!is_named(rows, at, products, AP_COUNT_OF(products)) || ap_habit_read_tensors(rows, at, &list))
         return AP_OK;
@@ -115,7 +114,7 @@ static enum ap_status look_at_product(struct ap_habit_rows *rows, size_t at, str
 /* The zeros that the item writes to, past what makes the places; @at where there are none. */
 static size_t zeros_before(const struct ap_habit_rows *rows, size_t at)
 {
-    static const char *const zeros[] = { "aten::zeros", "aten::zeros_like", "aten::new_zeros" };
+    const struct ap_text zeros[] = { AP_TEXT("aten::zeros"), AP_TEXT("aten::zeros_like"), AP_TEXT("aten::new_zeros") };
     for (size_t back = at; back-- > 0 && at - back <= MOST_TURNS && ap_habit_is_of_step(rows, at, back);)
         if (is_named(rows, back, zeros, AP_COUNT_OF(zeros)))
             return back;
@@ -127,12 +126,12 @@ static size_t zeros_before(const struct ap_habit_rows *rows, size_t at)
 /* A one is put into each row of zeros: what is put there has no gradient. */
 static bool makes_ones(const struct ap_habit_rows *rows, size_t at, size_t *ret_first)
 {
-    static const char *const puts[] = { "aten::scatter_" }, *const one_hot[] = { "aten::one_hot" };
     ap_link_key sequence = ap_item_sequence(rows, &rows->items[at]);
     *ret_first = at;
-    if (is_named(rows, at, one_hot, 1))
+    if (ap_habit_is_named(rows, at, AP_TEXT("aten::one_hot")))
         return true;
-    if (!is_named(rows, at, puts, 1) || !sequence || ap_habit_sequence_after(rows, at) != sequence)
+    if (!ap_habit_is_named(rows, at, AP_TEXT("aten::scatter_")) || !sequence ||
+        ap_habit_sequence_after(rows, at) != sequence)
         return false;
     *ret_first = zeros_before(rows, at);
     return *ret_first < at;
@@ -142,10 +141,9 @@ static bool makes_ones(const struct ap_habit_rows *rows, size_t at, size_t *ret_
  * picked. */
 static bool is_overlap(const struct ap_habit_rows *rows, size_t sum)
 {
-    static const char *const sums[] = { "aten::sum" };
     int others = 0;
     for (size_t next = sum + 1; next <= sum + OVERLAP_ITEMS && ap_habit_is_of_step(rows, sum, next); next++)
-        others += is_named(rows, next, sums, 1);
+        others += ap_habit_is_named(rows, next, AP_TEXT("aten::sum"));
     return others >= 2;
 }
 
@@ -153,16 +151,16 @@ static bool is_overlap(const struct ap_habit_rows *rows, size_t sum)
  * its sizes where these are known. */
 static enum ap_status look_at_ones(struct ap_habit_rows *rows, size_t at, struct ap_error *reterr)
 {
-    static const char *const multiplies[] = { "aten::mul" }, *const sums[] = { "aten::sum" };
-    static const char *const turns[] = { "aten::to", "aten::permute", "aten::movedim", "aten::transpose" };
+    const struct ap_text turns[] = { AP_TEXT("aten::to"), AP_TEXT("aten::permute"), AP_TEXT("aten::movedim"),
+                                     AP_TEXT("aten::transpose") };
     struct ap_tensor_list list;
     size_t first, next = at + 1;
     if (!makes_ones(rows, at, &first))
         return AP_OK;
     while (next < at + MOST_TURNS && ap_habit_is_of_step(rows, at, next) && is_named(rows, next, turns, AP_COUNT_OF(turns)))
         next++;
-    if (!ap_habit_is_of_step(rows, at, next) || !is_named(rows, next, multiplies, 1) ||
-        !ap_habit_is_of_step(rows, at, next + 1) || !is_named(rows, next + 1, sums, 1) ||
+    if (!ap_habit_is_of_step(rows, at, next) || !ap_habit_is_named(rows, next, AP_TEXT("aten::mul")) ||
+        !ap_habit_is_of_step(rows, at, next + 1) || !ap_habit_is_named(rows, next + 1, AP_TEXT("aten::sum")) ||
         (first == at && ap_habit_read_tensors(rows, next, &list)) || is_overlap(rows, next + 1))
         return AP_OK;
     return ap_habit_add_stretch(rows, AP_HABIT_one_hot_product, first, next + 1, PICK_KEEPS, reterr);

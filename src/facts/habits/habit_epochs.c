@@ -114,7 +114,7 @@ static size_t next_wait(const struct ap_habit_rows *rows, size_t last)
 static bool is_stacked_behind(const struct ap_habit_rows *rows, size_t last)
 {
     for (size_t next = last + 1; next <= last + MOST_WITH_SAMPLE && ap_habit_is_of_step(rows, last, next); next++)
-        if (ap_text_is(ap_row_name(rows->trace, rows->items[next].row), "aten::stack"))
+        if (ap_habit_is_named(rows, next, AP_TEXT("aten::stack")))
             return true;
     return false;
 }

@@ -25,7 +25,7 @@ bool ap_habit_attends(const struct ap_habit_rows *rows, size_t start, size_t per
     for (size_t i = start; i < start + period; i++) {
         uint64_t words = ap_item_words(rows, &rows->items[i]);
         products += AP_HAS(words, HEAVY) && !AP_HAS(words, FORWARD);
-        weighs += ap_text_is(ap_trace_text(rows->trace, rows->items[i].name), "aten::softmax");
+        weighs += ap_habit_is_named(rows, i, AP_TEXT("aten::softmax"));
     }
     return weighs == 1 && products == 2;
 }
@@ -210,7 +210,7 @@ static bool has_made_weight(struct ap_habit_rows *rows, size_t at)
     if (!at || !ap_habit_is_of_step(rows, at, at - 1) || AP_HAS(ap_item_words(rows, &rows->items[at - 1]), VIEW) ||
         !ap_habit_read_tensors(rows, at, &list))
         return false;
-    int first = ap_text_is(ap_row_name(rows->trace, rows->items[at].row), "aten::addmm");
+    int first = ap_habit_is_named(rows, at, AP_TEXT("aten::addmm"));
     return !ap_tensor_equal(&list.tensors[first], &list.tensors[first + 1]) &&
            ap_habit_has_tensor(rows, at - 1, &list.tensors[first + 1]);
 }

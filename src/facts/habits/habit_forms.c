@@ -57,7 +57,7 @@ static bool is_pointwise(struct ap_habit_rows *rows, size_t at)
 /* No form begins with one: it is the branch that is added before a norm. */
 static bool is_sum(const struct ap_habit_rows *rows, size_t at)
 {
-    return ap_text_is(ap_trace_text(rows->trace, rows->items[at].name), "aten::add");
+    return ap_habit_is_named(rows, at, AP_TEXT("aten::add"));
 }
 
 /* Where the form that begins with @at ends; @at where it is none. */

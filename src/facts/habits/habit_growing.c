@@ -126,7 +126,7 @@ struct gathering {
 
 static bool is_sized_cat(const struct ap_habit_rows *rows, size_t at)
 {
-    return has_sizes(rows, at) && ap_text_is(ap_row_name(rows->trace, rows->items[at].row), "aten::cat");
+    return has_sizes(rows, at) && ap_habit_is_named(rows, at, AP_TEXT("aten::cat"));
 }
 
 static bool is_gathering(const struct ap_habit_rows *rows, size_t at)
@@ -203,11 +203,6 @@ static double elements_of(const struct ap_tensor_dims *tensor)
     return ap_tensor_elements(tensor, 0, tensor->count);
 }
 
-static bool has_name(const struct ap_habit_rows *rows, size_t at, const char *name)
-{
-    return ap_text_is(ap_row_name(rows->trace, rows->items[at].row), name);
-}
-
 /* What is moved on, with the little that is put to it. */
 struct queue {
     struct ap_tensor_dims whole, large; /* with the little, and without */
@@ -218,7 +213,7 @@ struct queue {
 static bool read_joined(const struct ap_habit_rows *rows, size_t at, struct queue *ret_queue)
 {
     struct ap_tensor_list list;
-    if (!has_name(rows, at, "aten::cat") || !ap_habit_read_tensors(rows, at, &list) || list.count != 2 ||
+    if (!ap_habit_is_named(rows, at, AP_TEXT("aten::cat")) || !ap_habit_read_tensors(rows, at, &list) || list.count != 2 ||
         list.tensors[1].input || list.tensors[0].count != list.tensors[1].count)
         return false;
     const struct ap_tensor_dims *one = &list.tensors[0], *other = &list.tensors[1];
@@ -284,7 +279,7 @@ static bool is_same_queue(struct ap_habit_rows *rows, size_t at, size_t cut, con
 static bool is_cut_before(struct ap_habit_rows *rows, size_t at, const struct queue *queue)
 {
     for (size_t back = at; back-- > 0 && at - back <= CUT_WITHIN && ap_habit_is_of_step(rows, at, back);)
-        if (has_name(rows, back, "aten::slice") && begins_with(rows, back, &queue->whole))
+        if (ap_habit_is_named(rows, back, AP_TEXT("aten::slice")) && begins_with(rows, back, &queue->whole))
             return is_same_queue(rows, at, back, queue);
     return false;
 }
@@ -330,7 +325,7 @@ static void find_queues(struct ap_habit_rows *rows)
     bool trains = rows->facts->phases.has_backward;
     ap_habit_begin_search(rows);
     for (size_t at = 0; at < rows->item_count; at++) {
-        if (has_name(rows, at, "aten::roll"))
+        if (ap_habit_is_named(rows, at, AP_TEXT("aten::roll")))
             look_at_roll(rows, at);
         if (!read_joined(rows, at, &queue))
             continue;
@@ -441,7 +436,7 @@ struct turn {
 
 static bool is_embedding(const struct ap_habit_rows *rows, size_t at)
 {
-    return has_name(rows, at, "aten::embedding");
+    return ap_habit_is_named(rows, at, AP_TEXT("aten::embedding"));
 }
 
 /* How many items both passes begin with, of the same sizes. */
@@ -463,9 +458,11 @@ static double encoded_elements(struct ap_habit_rows *rows, size_t first, size_t 
     size_t layers = 0;
     bool sees_all = false;
     for (size_t at = first; at < end; at++) {
-        bool attends = AP_HAS(ap_item_words(rows, &rows->items[at]), ATTENTION) || has_name(rows, at, "aten::softmax") ||
-                       has_name(rows, at, "aten::_transformer_encoder_layer_fwd") || has_name(rows, at, "aten::lstm") ||
-                       has_name(rows, at, "aten::gru");
+        bool attends = AP_HAS(ap_item_words(rows, &rows->items[at]), ATTENTION) ||
+                       ap_habit_is_named(rows, at, AP_TEXT("aten::softmax")) ||
+                       ap_habit_is_named(rows, at, AP_TEXT("aten::_transformer_encoder_layer_fwd")) ||
+                       ap_habit_is_named(rows, at, AP_TEXT("aten::lstm")) ||
+                       ap_habit_is_named(rows, at, AP_TEXT("aten::gru"));
         sees_all |= attends;
         if (!AP_HAS(ap_item_words(rows, &rows->items[at]), HEAVY) || !ap_habit_read_tensors(rows, at, &list))
             continue;
@@ -525,8 +522,8 @@ static bool may_bring_input(struct ap_habit_rows *rows, const struct turn *befor
         if (!ap_habit_is_call(rows, &rows->items[at]) ||
             ap_text_starts_with(ap_row_name(rows->trace, rows->items[at].row), "aten::rand"))
             return true;
-        if (has_name(rows, at, "aten::cat") || has_name(rows, at, "aten::index_select") ||
-            !ap_habit_read_tensors(rows, at, &list))
+        if (ap_habit_is_named(rows, at, AP_TEXT("aten::cat")) ||
+            ap_habit_is_named(rows, at, AP_TEXT("aten::index_select")) || !ap_habit_read_tensors(rows, at, &list))
             continue;
         for (int i = 0; i < list.count; i++)
             if (elements_of(&list.tensors[i]) >= input)

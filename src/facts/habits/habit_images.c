@@ -287,7 +287,7 @@ enum ap_status ap_habit_look_at_images(struct ap_habit_rows *rows, size_t at, st
     uint64_t words = ap_item_words(rows, &rows->items[at]);
     if (words & (AP_BIT(TAKES) | AP_BIT(RESIZE)))
         AP_TRY(look_at_taken(rows, at, reterr));
-    if (ap_text_is(ap_row_name(rows->trace, rows->items[at].row), "aten::slice"))
+    if (ap_habit_is_named(rows, at, AP_TEXT("aten::slice")))
         AP_TRY(look_at_crop(rows, at, reterr));
     if (AP_HAS(words, RESIZE))
         AP_TRY(look_at_enlarged(rows, at, reterr));

@@ -135,6 +135,12 @@ static inline int64_t ap_item_dispatch_ns(const struct ap_habit_rows *rows, cons
     return dur_ns < AP_HABIT_SHORT_NS || dur_ns / ((int64_t)item->inner + 1) <= AP_HABIT_CALL_NS ? dur_ns : 0;
 }
 
+/** A literal, whose length is known then: most names differ in theirs. */
+static inline bool ap_habit_is_named(const struct ap_habit_rows *rows, size_t at, struct ap_text name)
+{
+    return ap_text_equal(ap_trace_text(rows->trace, rows->items[at].name), name);
+}
+
 /** Of the program itself: no node of the backward pass, no optimizer step, no wait for a batch. */
 bool ap_habit_is_call(const struct ap_habit_rows *rows, const struct ap_habit_item *item);
 

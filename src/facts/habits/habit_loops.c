@@ -128,7 +128,7 @@ static bool has_piece(const struct ap_habit_rows *rows, size_t start, size_t per
 static bool is_over_unbound(const struct ap_habit_rows *rows, size_t start, size_t end, size_t period)
 {
     struct ap_tensor_list list;
-    return start && ap_text_is(ap_trace_text(rows->trace, rows->items[start - 1].name), "aten::unbind") &&
+    return start && ap_habit_is_named(rows, start - 1, AP_TEXT("aten::unbind")) &&
            rows->items[start - 1].step == rows->items[start].step && ap_habit_read_tensors(rows, start - 1, &list) &&
            (uint64_t)list.tensors[0].dims[0] == (end - start) / period;
 }

@@ -31,7 +31,7 @@ static bool is_light(const struct ap_habit_rows *rows, size_t at)
                  AP_BIT(VIEW) | AP_BIT(COPY)))
         return true;
     if (!op || !op->signature.id || !(words & (AP_BIT(GATHER) | AP_BIT(BY_ELEMENT))))
-        return ap_text_is(ap_row_name(rows->trace, rows->items[at].row), "aten::chunk");
+        return ap_habit_is_named(rows, at, AP_TEXT("aten::chunk"));
     return !ap_habit_read_tensors(rows, at, &list) || elements_of_first(&list) <= 1;
 }
 
@@ -43,7 +43,7 @@ static bool is_collective(const struct ap_habit_rows *rows, size_t at)
 static void look_for_signs(const struct ap_habit_rows *rows, size_t at, struct signs *signs)
 {
     struct ap_tensor_list list;
-    if (ap_text_is(ap_row_name(rows->trace, rows->items[at].row), "aten::set_"))
+    if (ap_habit_is_named(rows, at, AP_TEXT("aten::set_")))
         signs->storage = true;
     else if (signs->bytes > 0 && !signs->of_bytes && ap_habit_read_tensors(rows, at, &list))
         signs->of_bytes = list.tensors[0].element == AP_ELEMENT_uint8 && elements_of_first(&list) == signs->bytes;
@@ -70,7 +70,7 @@ static size_t bytes_behind(const struct ap_habit_rows *rows, size_t sizes, struc
     for (size_t at = sizes + 1; at <= sizes + MOST_BETWEEN && ap_habit_is_of_step(rows, sizes, at); at++) {
         if (is_collective(rows, at))
             return is_behind_sizes(rows, sizes, at, made_room, ret_signs) ? at : 0;
-        made_room |= ap_text_is(ap_row_name(rows->trace, rows->items[at].row), "aten::resize_");
+        made_room |= ap_habit_is_named(rows, at, AP_TEXT("aten::resize_"));
         if (!is_light(rows, at) && !(ap_item_words(rows, &rows->items[at]) & (AP_BIT(REDUCTION) | AP_BIT(ORDERED))))
             return 0;
     }

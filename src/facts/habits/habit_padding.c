@@ -31,20 +31,16 @@ static bool note_sample(struct padded *batch, const struct ap_tensor_dims *sampl
     return true;
 }
 
-static bool is_named(const struct ap_habit_rows *rows, size_t at, const char *name)
-{
-    return ap_text_is(ap_row_name(rows->trace, rows->items[at].row), name);
-}
-
 static bool is_pad(const struct ap_habit_rows *rows, size_t at)
 {
-    return is_named(rows, at, "aten::pad") || is_named(rows, at, "aten::constant_pad_nd");
+    return ap_habit_is_named(rows, at, AP_TEXT("aten::pad")) ||
+           ap_habit_is_named(rows, at, AP_TEXT("aten::constant_pad_nd"));
 }
 
 /* Row by row, or into all rows at once. */
 static bool is_taken_apart(const struct ap_habit_rows *rows, size_t at)
 {
-    return is_named(rows, at, "aten::select") || is_named(rows, at, "aten::unbind");
+    return ap_habit_is_named(rows, at, AP_TEXT("aten::select")) || ap_habit_is_named(rows, at, AP_TEXT("aten::unbind"));
 }
 
 /* Not that: what was looked at is not looked at again. */
@@ -71,7 +67,7 @@ static size_t read_pads(struct ap_habit_rows *rows, size_t at, struct padded *ba
     struct ap_tensor_list list;
     size_t last = at;
     for (size_t next = at; next <= last + MOST_PARTS && ap_habit_is_of_step(rows, at, next); next++) {
-        if (is_named(rows, next, "aten::stack")) {
+        if (ap_habit_is_named(rows, next, AP_TEXT("aten::stack"))) {
             if (ap_habit_read_tensors(rows, next, &list))
                 note_whole(batch, batch->samples, &list.tensors[0]);
             return next;
@@ -94,7 +90,8 @@ static size_t read_copies(struct ap_habit_rows *rows, size_t at, struct padded *
         return at;
     batch->whole = list.tensors[0];
     for (size_t next = at + 2; next <= last + MOST_PARTS && ap_habit_is_of_step(rows, at, next); next++) {
-        if (!is_named(rows, next, "aten::copy_") || !is_named(rows, next - 1, "aten::slice"))
+        if (!ap_habit_is_named(rows, next, AP_TEXT("aten::copy_")) ||
+            !ap_habit_is_named(rows, next - 1, AP_TEXT("aten::slice")))
             continue;
         last = next;
         if (!ap_habit_read_tensors(rows, next, &list) || !note_sample(batch, &list.tensors[0]))
@@ -140,7 +137,7 @@ static bool is_whole(const struct padded *batch, const struct ap_tensor_dims *al
 static const struct ap_tensor_dims *batch_of(struct ap_habit_rows *rows, size_t at, const struct padded *batch,
                                              struct ap_tensor_list *list)
 {
-    bool looks_up = is_named(rows, at, "aten::embedding");
+    bool looks_up = ap_habit_is_named(rows, at, AP_TEXT("aten::embedding"));
     if (!looks_up && !(ap_item_words(rows, &rows->items[at]) & (AP_BIT(WEIGHTED) | AP_BIT(HEAVY))))
         return NULL;
     if (!ap_habit_read_tensors(rows, at, list) || list->count <= looks_up)
@@ -168,8 +165,8 @@ static bool is_taken_out(struct ap_habit_rows *rows, size_t at, const struct ap_
 static bool is_of_another(struct ap_habit_rows *rows, size_t at, const struct ap_tensor_dims *all, int64_t length)
 {
     struct ap_tensor_list list;
-    bool looks_up = is_named(rows, at, "aten::embedding");
-    if ((!looks_up && !is_named(rows, at, "aten::conv2d")) || !ap_habit_read_tensors(rows, at, &list) ||
+    bool looks_up = ap_habit_is_named(rows, at, AP_TEXT("aten::embedding"));
+    if ((!looks_up && !ap_habit_is_named(rows, at, AP_TEXT("aten::conv2d"))) || !ap_habit_read_tensors(rows, at, &list) ||
         list.count <= looks_up)
         return false;
     const struct ap_tensor_dims *from = &list.tensors[looks_up];
@@ -185,7 +182,7 @@ static size_t last_of_pass(struct ap_habit_rows *rows, size_t begin, size_t laye
                            int64_t length)
 {
     bool has_nodes = ap_item_sequence(rows, &rows->items[layer]);
-    bool multiplies = !is_named(rows, layer, "aten::embedding");
+    bool multiplies = !ap_habit_is_named(rows, layer, AP_TEXT("aten::embedding"));
     size_t last = layer;
     for (size_t next = layer + 1; next < rows->item_count && rows->items[next].step == rows->items[layer].step; next++) {
         if (rows->items[next].name == rows->items[begin].name &&
@@ -232,10 +229,10 @@ static enum ap_status look_behind(struct ap_habit_rows *rows, size_t begin, size
 enum ap_status ap_habit_look_at_padding(struct ap_habit_rows *rows, size_t at, size_t *behind, struct ap_error *reterr)
 {
     struct padded batch = { .samples = 0 };
-    size_t end = is_pad(rows, at)                           ? read_pads(rows, at, &batch)
-                 : is_taken_apart(rows, at)                 ? read_copies(rows, at, &batch)
-                 : is_named(rows, at, "aten::pad_sequence") ? read_sequences(rows, at, &batch)
-                                                            : at;
+    size_t end = is_pad(rows, at)                                             ? read_pads(rows, at, &batch)
+                 : is_taken_apart(rows, at)                                   ? read_copies(rows, at, &batch)
+                 : ap_habit_is_named(rows, at, AP_TEXT("aten::pad_sequence")) ? read_sequences(rows, at, &batch)
+                                                                              : at;
     if (end == at)
         return AP_OK;
     *behind = end;

@@ -118,7 +118,7 @@ static void go_on(struct ap_habit_rows *rows, struct pass *pass, size_t at, enum
 static bool is_detach(const struct ap_habit_rows *rows, size_t at, bool *ret_has_sizes)
 {
     struct ap_tensor_list list;
-    if (!ap_text_is(ap_row_name(rows->trace, rows->items[at].row), "aten::detach"))
+    if (!ap_habit_is_named(rows, at, AP_TEXT("aten::detach")))
         return false;
     *ret_has_sizes = ap_habit_read_tensors(rows, at, &list);
     return !*ret_has_sizes || ap_tensor_elements(&list.tensors[0], 0, list.tensors[0].count) > 1;
@@ -204,8 +204,8 @@ static bool is_spread(struct ap_text name)
 static bool is_mean_of_answers(const struct ap_habit_rows *rows, size_t at)
 {
     struct ap_tensor_list list;
-    return ap_text_is(ap_row_name(rows->trace, rows->items[at].row), "aten::mean") &&
-           ap_habit_read_tensors(rows, at, &list) && list.tensors[0].count >= 3;
+    return ap_habit_is_named(rows, at, AP_TEXT("aten::mean")) && ap_habit_read_tensors(rows, at, &list) &&
+           list.tensors[0].count >= 3;
 }
 
 /* The batch holds each input several times. */
@@ -397,7 +397,7 @@ static bool is_whole_pass(const struct ap_habit_rows *rows, size_t start, size_t
     bool looks_up = false;
     for (size_t at = start; at < end; at++) {
         uint64_t words = ap_item_words(rows, &rows->items[at]);
-        looks_up |= ap_text_is(ap_row_name(rows->trace, rows->items[at].row), "aten::embedding");
+        looks_up |= ap_habit_is_named(rows, at, AP_TEXT("aten::embedding"));
         layers += AP_HAS(words, HEAVY);
         if (words & (AP_BIT(CHOSEN) | AP_BIT(TOP) | AP_BIT(SCALAR)))
             return false;

@@ -137,19 +137,15 @@ static enum ap_status look_at_pairs_of_no_size(struct ap_habit_rows *rows, size_
     return AP_OK;
 }
 
-static bool is_named(const struct ap_habit_rows *rows, size_t at, const char *name)
-{
-    return ap_text_is(ap_trace_text(rows->trace, rows->items[at].name), name);
-}
-
 /* A layer of all pairs, [a; b] for each a and b: the first one before it that spreads a tensor out, which the backward pass
  * sums up again, where there are two of them; @cat where not. */
 static size_t first_spread(const struct ap_habit_rows *rows, size_t cat)
 {
     int spread = 0;
     for (size_t back = cat; back-- > 0 && cat - back <= CAT_ITEMS && ap_habit_is_of_step(rows, cat, back);) {
-        bool spreads = is_named(rows, back, "aten::expand") || is_named(rows, back, "aten::expand_as") ||
-                       is_named(rows, back, "aten::repeat");
+        bool spreads = ap_habit_is_named(rows, back, AP_TEXT("aten::expand")) ||
+                       ap_habit_is_named(rows, back, AP_TEXT("aten::expand_as")) ||
+                       ap_habit_is_named(rows, back, AP_TEXT("aten::repeat"));
         if (spreads)
             spread += ap_pair_map_find(&rows->summed, ap_habit_node_of(rows, back), 1) != AP_PAIR_NONE;
         else if (!(ap_item_words(rows, &rows->items[back]) & (AP_BIT(VIEW) | AP_BIT(PIECE))))
@@ -165,7 +161,7 @@ static enum ap_status look_at_layer_of_pairs(struct ap_habit_rows *rows, size_t 
 {
     struct ap_tensor_list list;
     size_t cat = layer ? layer - 1 : 0;
-    if (!ap_habit_is_of_step(rows, layer, cat) || !is_named(rows, cat, "aten::cat") ||
+    if (!ap_habit_is_of_step(rows, layer, cat) || !ap_habit_is_named(rows, cat, AP_TEXT("aten::cat")) ||
         (ap_habit_read_tensors(rows, cat, &list) && list.count != 2))
         return AP_OK;
     size_t first = first_spread(rows, cat);
@@ -235,8 +231,8 @@ static struct sorted_use use_of_sorted(struct ap_habit_rows *rows, size_t at, co
 static bool is_order_cut(const struct ap_habit_rows *rows, size_t at)
 {
     uint64_t others = AP_BIT(PIECE) | AP_BIT(SORT);
-    if (!ap_text_is(ap_row_name(rows->trace, rows->items[at].row), "aten::argsort") ||
-        !ap_habit_is_of_step(rows, at, at + 1) || (at && AP_HAS(ap_item_words(rows, &rows->items[at - 1]), SORT)))
+    if (!ap_habit_is_named(rows, at, AP_TEXT("aten::argsort")) || !ap_habit_is_of_step(rows, at, at + 1) ||
+        (at && AP_HAS(ap_item_words(rows, &rows->items[at - 1]), SORT)))
         return false;
     struct ap_text next = ap_row_name(rows->trace, rows->items[at + 1].row);
     for (size_t i = at + 2; i < at + CUT_ITEMS && ap_habit_is_of_step(rows, at, i); i++)
@@ -371,8 +367,8 @@ static bool is_one_of_two(const struct ap_habit_rows *rows, size_t at)
 static void look_at_order(struct ap_habit_rows *rows, size_t at)
 {
     struct ap_tensor_list list;
-    if (!ap_text_is(ap_trace_text(rows->trace, rows->items[at].name), "aten::index_select") ||
-        !ap_habit_read_tensors(rows, at, &list) || list.count < 2)
+    if (!ap_habit_is_named(rows, at, AP_TEXT("aten::index_select")) || !ap_habit_read_tensors(rows, at, &list) ||
+        list.count < 2)
         return;
     const struct ap_tensor_dims *cache = &list.tensors[0], *index = &list.tensors[1];
     if (cache->count != 4 || index->count != 1 || cache->dims[0] != index->dims[0] ||

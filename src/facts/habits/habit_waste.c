@@ -235,7 +235,7 @@ static enum ap_status look_at_weight(struct ap_habit_rows *rows, size_t at, stru
 static enum ap_status look_at_normed_weight(struct ap_habit_rows *rows, size_t at, struct ap_error *reterr)
 {
     bool trains = rows->node_sequences.count || rows->has_optimizer;
-    return !trains && ap_text_is(ap_row_name(rows->trace, rows->items[at].row), "aten::_weight_norm")
+    return !trains && ap_habit_is_named(rows, at, AP_TEXT("aten::_weight_norm"))
                ? ap_habit_add_stretch(rows, AP_HABIT_weight_made, at, at, 0, reterr)
                : AP_OK;
 }
@@ -355,7 +355,7 @@ static enum ap_status look_at_diagonal(struct ap_habit_rows *rows, size_t at, st
     if (!ap_habit_read_tensors(rows, at, &list))
         return AP_OK;
     const struct ap_tensor_dims *vector = &list.tensors[0];
-    bool is_embed = ap_text_is(ap_row_name(rows->trace, rows->items[at].row), "aten::diag_embed");
+    bool is_embed = ap_habit_is_named(rows, at, AP_TEXT("aten::diag_embed"));
     int64_t size = vector->count == 1 || (is_embed && vector->count) ? vector->dims[vector->count - 1] : 0;
     if ((double)size * (double)size < LEAST_ELEMENTS)
         return AP_OK;
@@ -489,9 +489,8 @@ enum ap_status ap_habit_find_waste(struct ap_habit_rows *rows, struct ap_error *
         if (AP_HAS(words, REPEAT))
             AP_TRY(look_at_repeat(rows, at, reterr));
         if (AP_HAS(words, DIAGONAL))
-            AP_TRY(ap_text_is(ap_row_name(rows->trace, rows->items[at].row), "aten::to_dense")
-                       ? look_at_dense(rows, at, reterr)
-                       : look_at_diagonal(rows, at, reterr));
+            AP_TRY(ap_habit_is_named(rows, at, AP_TEXT("aten::to_dense")) ? look_at_dense(rows, at, reterr)
+                                                                          : look_at_diagonal(rows, at, reterr));
         if (AP_HAS(words, SPARSE))
             AP_TRY(look_at_sparse(rows, at, reterr));
         AP_TRY(look_at_normed_weight(rows, at, reterr));

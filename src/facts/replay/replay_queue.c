@@ -19,16 +19,16 @@
 #define LEAST_CALLS 16       /* and that is no chance: so many do, and a quarter of those at that depth */
 
 struct ahead {
-    uint32_t work;    /* of the launch; of a graph the first */
-    uint32_t started; /* what the device had begun last when the call returned; AP_NO_WORK = nothing */
-    size_t depth;     /* launches ahead of it */
+    uint32_t work;  /* of the launch; of a graph the first */
+    uint32_t depth; /* launches that stood before it when the call returned; 0 = none, or it had begun by then */
 };
 
 /* What was launched on one stream, in the order of the stream. */
 struct stream {
     const struct ap_replay_build *build;
     struct ahead *list;
-    size_t count, most; /* most: the greatest depth */
+    size_t count, capacity;
+    uint32_t most; /* the greatest depth */
 };
 
 static uint32_t launch_of(const struct ap_replay_build *build, uint32_t work)
@@ -36,7 +36,7 @@ static uint32_t launch_of(const struct ap_replay_build *build, uint32_t work)
     return ap_path_work(build->index, work)->launch;
 }
 
-static void list_launches(struct stream *stream, size_t first, size_t end)
+static enum ap_status list_launches(struct stream *stream, size_t first, size_t end, struct ap_error *reterr)
 {
     const struct ap_replay_build *build = stream->build;
     uint32_t last = AP_NO_ROW;
@@ -45,9 +45,10 @@ static void list_launches(struct stream *stream, size_t first, size_t end)
         uint32_t launch = launch_of(build, work);
         if (!ap_replay_is_launched(build, work) || launch == last)
             continue;
-        stream->list[stream->count++] = (struct ahead){ work, AP_NO_WORK, 0 };
+        AP_TRY_ADD(build->gate, stream->list, stream->count, stream->capacity, reterr, (struct ahead){ work, 0 });
         last = launch;
     }
+    return AP_OK;
 }
 
 static void find_depths(struct stream *stream)
@@ -59,15 +60,14 @@ static void find_depths(struct stream *stream)
         struct ahead *ahead = &stream->list[i];
         int64_t end_ns = ap_row_end_ns(build->trace, launch_of(build, ahead->work));
         AP_SEEK(begun, stream->count, at, ap_work_start_ns(build->index, stream->list[at].work) <= end_ns);
-        ahead->depth = begun < i ? i - begun : 0;
-        ahead->started = begun ? stream->list[begun - 1].work : AP_NO_WORK;
+        ahead->depth = begun < i ? (uint32_t)(i - begun) : 0;
         stream->most = ahead->depth > stream->most ? ahead->depth : stream->most;
     }
 }
 
 static bool is_near_full(const struct stream *stream, size_t at)
 {
-    return stream->list[at].depth >= stream->most * NEAR_FULL_PERCENT / 100;
+    return stream->list[at].depth >= (uint64_t)stream->most * NEAR_FULL_PERCENT / 100;
 }
 
 static int64_t call_ns(const struct stream *stream, size_t at)
@@ -109,22 +109,27 @@ static enum ap_status add_returns(struct stream *stream, struct ap_replay_build 
 {
     for (size_t i = 0; i < stream->count; i++) {
         const struct ahead *ahead = &stream->list[i];
-        if (!waited(stream, i, usual_ns) || ahead->started == AP_NO_WORK)
+        size_t begun = i - ahead->depth;
+        if (!waited(stream, i, usual_ns) || !begun)
             continue;
-        AP_TRY_ADD(build->gate, build->returns, build->return_count, build->return_capacity, reterr,
-                   (struct ap_return){ launch_of(build, ahead->work), ahead->started, AP_NO_TASK, usual_ns });
+        struct ap_return back = { launch_of(build, ahead->work), stream->list[begun - 1].work, AP_NO_TASK, usual_ns };
+        AP_TRY_ADD(build->gate, build->returns, build->return_count, build->return_capacity, reterr, back);
     }
     return AP_OK;
 }
 
+/* Of most recordings no stream has so many launches, or none is so far ahead. */
 static enum ap_status find_in_stream(struct stream *stream, struct ap_replay_build *build, size_t first, size_t end,
-                                     int64_t *calls_ns, struct ap_error *reterr)
+                                     struct ap_error *reterr)
 {
-    list_launches(stream, first, end);
+    int64_t *calls_ns;
+    AP_TRY(list_launches(stream, first, end, reterr));
     find_depths(stream);
     if (stream->most < LEAST_DEPTH)
         return AP_OK;
+    AP_TRY(AP_ALLOC(build->gate, calls_ns, stream->count, reterr));
     int64_t usual_ns = usual_call_ns(stream, calls_ns);
+    AP_FREE(build->gate, calls_ns, stream->count);
     return usual_ns > 0 && was_full(stream, usual_ns) ? add_returns(stream, build, usual_ns, reterr) : AP_OK;
 }
 
@@ -132,19 +137,12 @@ enum ap_status ap_replay_find_returns(struct ap_replay_build *build, struct ap_e
 {
     const struct ap_path_index *index = build->index;
     struct stream stream = { .build = build };
-    size_t count = index->work_count;
-    int64_t *calls_ns;
-    if (count < LEAST_DEPTH)
+    enum ap_status status = AP_OK;
+    if (index->work_count < LEAST_DEPTH)
         return AP_OK;
-    AP_TRY(AP_ALLOC(build->gate, calls_ns, count, reterr));
-    enum ap_status status = AP_ALLOC(build->gate, stream.list, count, reterr);
-    if (status == AP_OK) {
-        for (size_t track = 0; track < index->track_count && status == AP_OK; track++)
-            status =
-                find_in_stream(&stream, build, index->first_work[track], index->first_work[track + 1], calls_ns, reterr);
-        AP_FREE(build->gate, stream.list, count);
-    }
-    AP_FREE(build->gate, calls_ns, count);
+    for (size_t track = 0; track < index->track_count && status == AP_OK; track++)
+        status = find_in_stream(&stream, build, index->first_work[track], index->first_work[track + 1], reterr);
+    AP_FREE(build->gate, stream.list, stream.capacity);
     return status;
 }
 

@@ -11,8 +11,7 @@ struct ap_lone_groups {
     struct ap_gate *gate;
     uint8_t *of_collective; /* by number in trace->collectives: it is of such a group */
     size_t count;
-    bool any;
-    struct ap_id_map operators; /* by external id: what an operator that is a collective says. 1 = a group of one */
+    struct ap_id_map operators; /* by external id: operators that are collectives of such a group. 1 = the last with it is */
 };
 
 /** @groups may be released after a failure too. */

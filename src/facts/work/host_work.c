@@ -147,16 +147,21 @@ static enum ap_status add_op_frame(struct sweep *sweep, const struct ap_nest_row
     return AP_OK;
 }
 
+_Static_assert((int)AP_STEP_CLASS_COUNT_ *(int)AP_PHASE_COUNT_ < AP_SLOT_NONE, "a slot is kept in a byte");
+
 static enum ap_status add_slot(struct sweep *sweep, const struct ap_nest_row *closed, struct ap_error *reterr)
 {
     struct ap_host_work *work = sweep->work;
     enum ap_step_class step_class = ap_step_class_at(&sweep->step, sweep->trace->events.start_ns[closed->row]);
-    uint32_t slot = AP_SLOT(step_class, ap_phase_of_row(sweep->input->phases, closed->row));
-    uint32_t name = sweep->trace->events.name[closed->row], number;
+    uint32_t slot = AP_SLOT(step_class, ap_phase_of_row(sweep->input->phases, closed->row)), number;
     bool is_new;
-    AP_TRY(NUMBER_OF(work, slot, slot, name, &number, &is_new, reterr));
+    if (work->first_slots[closed->id] == AP_SLOT_NONE)
+        work->first_slots[closed->id] = (uint8_t)slot;
+    if (work->first_slots[closed->id] == slot)
+        return AP_OK;
+    AP_TRY(NUMBER_OF(work, slot, slot, closed->id, &number, &is_new, reterr));
     work->slots[number].slot = slot;
-    work->slots[number].name = name;
+    work->slots[number].op = closed->id;
     add_to(work, &work->slots[number].host_self_ns, closed->host_self_ns);
     return AP_OK;
 }
@@ -260,6 +265,10 @@ static enum ap_status find_op(struct sweep *sweep, uint32_t name, struct ap_erro
 {
     struct ap_host_work *work = sweep->work;
     AP_TRY(AP_RESERVE(work->gate, work->ops, work->op_capacity, (size_t)work->op_count + 1, reterr));
+    if (sweep->has_slots) {
+        AP_TRY(AP_RESERVE(work->gate, work->first_slots, work->first_slot_capacity, (size_t)work->op_count + 1, reterr));
+        work->first_slots[work->op_count] = AP_SLOT_NONE;
+    }
     work->ops[work->op_count] = (struct ap_op_cost){ .cost.name = name };
     sweep->op_of_name[name] = work->op_count++;
     return AP_OK;
@@ -502,6 +511,7 @@ void ap_host_work_release(struct ap_host_work *work)
     ap_strpool_release(&work->classes);
     AP_FREE(work->gate, work->class_ids, work->class_id_capacity);
     AP_FREE(work->gate, work->ops, work->op_capacity);
+    AP_FREE(work->gate, work->first_slots, work->first_slot_capacity);
     AP_FREE(work->gate, work->shapes, work->shape_capacity);
     AP_FREE(work->gate, work->modules, work->module_capacity);
     AP_FREE(work->gate, work->frames, work->frame_capacity);

@@ -50,11 +50,12 @@ struct ap_op_frame_cost {
     int64_t host_self_ns, device_self_ns;
 };
 
-/* Own host time by what the report narrows down to. */
+/* Own host time of an operator in another part of the run than its first row is in. */
 struct ap_op_slot {
-    uint32_t slot, name; /* what the caller's slot function says; name of the operator */
+    uint32_t op, slot; /* number of the operator; see AP_SLOT */
     int64_t host_self_ns;
 };
+#define AP_SLOT_NONE UINT8_MAX
 
 struct ap_host_work {
     struct ap_gate *gate;
@@ -66,6 +67,9 @@ struct ap_host_work {
     uint32_t op_count, frame_count;
     struct ap_op_cost *ops;
     size_t op_capacity;
+    uint8_t *first_slots; /* by operator: where its first row is, and all of its own time that none of the slots tells. Most
+                             are in one place. NULL where GPU work tells what the report narrows down to */
+    size_t first_slot_capacity;
     struct ap_shape_cost *shapes;
     size_t shape_capacity;
     struct ap_module_cost *modules;

@@ -92,20 +92,52 @@ static enum ap_status add_device_leaf(struct ap_part_context *context, struct le
     return add_to_leaf(leaves, number, slot, component, name, trace->events.dur_ns[linked->row], reterr);
 }
 
+/* The name of an operator tells the component. */
+static void add_host_leaf(const struct ap_part_context *context, struct leaves *leaves, uint32_t name, uint32_t slot,
+                          int64_t ns)
+{
+    leaves->leaves[leaves->count++] =
+        (struct leaf){ name, (uint8_t)(slot / AP_PHASE_COUNT_), (uint8_t)(slot % AP_PHASE_COUNT_),
+                       context->facts->op_families.of_name[name], ns };
+}
+
+static void keep_wanted(struct leaves *leaves)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < leaves->count; i++) {
+        const struct leaf *leaf = &leaves->leaves[i];
+        if (!is_wanted(leaves, AP_SLOT(leaf->step, leaf->phase)))
+            continue;
+        leaves->total_ns = ap_add_sat(leaves->total_ns, leaf->ns, &leaves->overflowed);
+        leaves->leaves[kept++] = *leaf;
+    }
+    leaves->count = kept;
+}
+
+/* The first leaves are the operators, in their first place, without what they took in others. */
+static enum ap_status add_host_leaves(const struct ap_part_context *context, const struct ap_host_work *work,
+                                      struct leaves *leaves, struct ap_error *reterr)
+{
+    size_t count = (size_t)work->op_count + work->slot_map.count;
+    AP_TRY(AP_RESERVE(leaves->gate, leaves->leaves, leaves->capacity, count, reterr));
+    for (uint32_t op = 0; op < work->op_count; op++)
+        add_host_leaf(context, leaves, work->ops[op].cost.name, work->first_slots[op], work->ops[op].cost.host_self_ns);
+    for (uint32_t i = 0; i < work->slot_map.count; i++) {
+        const struct ap_op_slot *slot = &work->slots[i];
+        leaves->leaves[slot->op].ns -= slot->host_self_ns;
+        add_host_leaf(context, leaves, work->ops[slot->op].cost.name, slot->slot, slot->host_self_ns);
+    }
+    keep_wanted(leaves);
+    return AP_OK;
+}
+
 static enum ap_status collect(struct ap_part_context *context, const struct ap_host_work *work, struct leaves *leaves,
                               struct ap_error *reterr)
 {
-    if (context->facts->links.linked_count) {
-        for (size_t i = 0; i < context->facts->links.count; i++)
-            AP_TRY(add_device_leaf(context, leaves, &context->facts->links.rows[i], reterr));
-        return AP_OK;
-    }
-    for (uint32_t i = 0; i < work->slot_map.count; i++) {
-        const struct ap_op_slot *slot = &work->slots[i]; /* each is a leaf: the name tells the component */
-        if (is_wanted(leaves, slot->slot))
-            AP_TRY(add_to_leaf(leaves, leaves->count, slot->slot, context->facts->op_families.of_name[slot->name],
-                               slot->name, slot->host_self_ns, reterr));
-    }
+    if (!context->facts->links.linked_count)
+        return work->op_count ? add_host_leaves(context, work, leaves, reterr) : AP_OK;
+    for (size_t i = 0; i < context->facts->links.count; i++)
+        AP_TRY(add_device_leaf(context, leaves, &context->facts->links.rows[i], reterr));
     return AP_OK;
 }
 

@@ -69,13 +69,20 @@ static bool has_finding(const struct ap_value *root, const char *const *ids, siz
     return false;
 }
 
+/* A service of an accelerator answers requests and has no loop in which steps could be marked. */
+static bool serves_on_accelerator(const struct ap_value *root)
+{
+    return is_true(root, "trace.recorded.accelerator") && number_at(root, "phases.inference.host_us") > 0 &&
+           number_at(root, "phases.backward.host_us") == 0;
+}
+
 static void look_at_steps(const struct ap_value *root, struct wants *wants)
 {
     static const char *const start_up[] = { "cold-start-only",        "cold-start-step",   "warm-up-steps",
                                             "start-up-in-window",     "compile-in-window", "lazy-loading",
                                             "graph-capture-in-window" };
     bool marked = ap_text_is(ap_value_text(ap_value_at(root, "steps.source")), "ProfilerStep");
-    wants->of[REASON_steps] = !marked;
+    wants->of[REASON_steps] = !marked && !serves_on_accelerator(root);
     wants->of[REASON_more_steps] =
         marked && (is_true(root, "steps.quality.too_short") || number_at(root, "steps.count") < 3);
     wants->of[REASON_warm_up] = has_finding(root, start_up, AP_COUNT_OF(start_up));

@@ -367,6 +367,19 @@ static void a_multiplication_within_a_convolution_is_told(void)
     end(&run);
 }
 
+static void kernels_that_unpack_weights_are_told_by_name(void)
+{
+    struct run run;
+    begin(&run);
+    kernel(&run, "7", "void kDequantizeBlockwise<__nv_bfloat16, 512, 64, 8, 2>(float*, unsigned char*)", 0, 30);
+    kernel(&run, "7", "void vllm::dynamic_per_token_scaled_fp8_quant_kernel<c10::BFloat16>(x)", 30, 20);
+    kernel(&run, "7", "volta_sgemm", 50, 50);
+    analyze(&run);
+    is_int(number(&run, "gpu.family_share.dequantizing_us"), 30, "what packs activations is none of them");
+    ok(is_near(at(&run, "gpu.family_share.dequantizing_ratio"), 0.3), "share of the busy time");
+    end(&run);
+}
+
 /* On stream 7 two stand side by side, one alone; on stream 8 one stands behind a norm. */
 static void elementwise_kernels_go_into_what_stands_beside_them(void)
 {
@@ -801,6 +814,7 @@ int main(void)
     a_name_that_tells_nothing_leaves_tensor_cores_unknown();
     a_kernel_that_tells_its_collective_is_communication();
     a_multiplication_within_a_convolution_is_told();
+    kernels_that_unpack_weights_are_told_by_name();
     elementwise_kernels_go_into_what_stands_beside_them();
     kernels_of_one_operator_are_no_chain();
     lists_keep_to_their_length();

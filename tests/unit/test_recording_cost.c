@@ -116,22 +116,48 @@ static void of_other_recorders_it_is_not_known(void)
     end(&run);
 }
 
+static void check_sentence(struct run *run, const char *bound, const char *aside)
+{
+    analyze(run);
+    is_text(ap_value_text(at(run, "verdict.bound")), bound, "what bounds it without the recording");
+    ok(ap_text_contains(ap_value_text(at(run, "verdict.sentence")), ap_text_of(aside)), "who waits for what is told");
+    end(run);
+}
+
+static void prepare(struct run *run, int64_t start)
+{
+    for (int64_t k = 0; k < 4; k++)
+        two_operators(run, start + k * 60);
+}
+
 /* Of each round of 60 us it works 33; of the rest, 24 us are the recording's. */
 static void a_device_that_only_recording_holds_up_bounds_the_run(void)
 {
     struct run run;
     begin(&run);
     for (int64_t i = 0; i < ROUNDS; i++) {
-        for (int64_t k = 0; k < 4; k++)
-            two_operators(&run, i * 600 + k * 60);
+        prepare(&run, i * 600);
         launch(&run, i, i * 600 + 300, 330);
     }
-    analyze(&run);
-    is_text(ap_value_text(at(&run, "verdict.bound")), "GPU-bound",
-            "without the recording the device computes nearly always");
-    ok(ap_text_contains(ap_value_text(at(&run, "verdict.sentence")), ap_text_of("more that are the recording's own cost")),
-       "the verdict says what the rest is");
-    end(&run);
+    check_sentence(&run, "GPU-bound", "; it waits for the host for some 696 us more that are the recording's own cost");
+}
+
+/* Of each round of 300 us a collective runs for 118 and three products for 18; the device waits for the host for most of
+ * the rest. */
+static void a_device_waits_beside_collectives(void)
+{
+    struct run run;
+    begin(&run);
+    for (int64_t i = 0; i < ROUNDS; i++) {
+        ap_link_key link = (ap_link_key)(4 * i + 4);
+        for (int64_t k = 0; k < 3; k++) {
+            prepare(&run, i * 3000 + k * 600);
+            launch(&run, 4 * i + k, i * 3000 + k * 600 + 300, 60);
+        }
+        call(&run, "1", "cudaLaunchKernel", i * 3000 + 1620, 60, link);
+        work_on(&run, "7", "ncclDevKernel_AllReduce_Sum_f32_RING_LL(x)", KERNEL, i * 3000 + 1720, 1180, link);
+    }
+    check_sentence(&run, "communication-bound", "; the device waits for the host for some ");
 }
 
 /* Steps of 100 us in which the device waits for 20, but some of 300 us in which it waits for 220. @more_rows: in those. */
@@ -184,5 +210,6 @@ int main(void)
     without_such_operators_it_is_not_known();
     of_other_recorders_it_is_not_known();
     a_device_that_only_recording_holds_up_bounds_the_run();
+    a_device_waits_beside_collectives();
     return done();
 }

@@ -282,6 +282,9 @@ def convolutions():
                                               (FPROP, flops_us(flops, 540)), (back, 190))], [good], ["channels-first"])
     yield "layout", Case("H100", [call("aten::cudnn_convolution", first + " half[256,256,3,3]" + CONV % 1, (
         FPROP.replace("nhwckrsc_nhwc", "nchwkcrs_nchw"), flops_us(flops, 180)))], [good], ["channels-first"])
+    # strides that nobody kept up: a kernel for channels last, and none that turns the image for it
+    yield "layout-of-the-kernel", Case("H100", [call("aten::cudnn_convolution", first + " half[256,256,3,3]" + CONV % 1, (
+        FPROP, flops_us(flops, 180)))], [good], ["slow-convolutions"])
     flops = 2 * 32 * 3136 * 250 * 33 * 9
     yield "odd-channels", one(
         "aten::cudnn_convolution", "half[32,33,56,56]@103488,1,1848,33 half[250,33,3,3]" + CONV % 1, FPROP,

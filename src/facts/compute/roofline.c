@@ -282,7 +282,15 @@ static bool has_few_channels(const struct ap_call_cost *cost)
            cost->channels_per_group < (cost->groups > 1 ? (double)NARROW : (double)FEW_CHANNELS);
 }
 
-static enum ap_compute_cause cause_of_convolution(const struct judged *judged)
+/* A kernel for channels last, alone in its call: nothing turned its image, so this lies as the kernel wants it, whatever
+ * the strides of the file say. */
+static bool takes_channels_last(const struct ap_compute_group *group, struct ap_text kernel)
+{
+    return group->kernel_count == group->timed_count && ap_text_contains(kernel, AP_TEXT("nhwc")) &&
+           !ap_text_contains(kernel, AP_TEXT("nchw"));
+}
+
+static enum ap_compute_cause cause_of_convolution(const struct judged *judged, struct ap_text kernel)
 {
     const struct ap_call_cost *cost = &judged->cost;
     if (cost->groups > 1 && cost->channels_per_group <= 1)
@@ -299,7 +307,8 @@ static enum ap_compute_cause cause_of_convolution(const struct judged *judged)
         return AP_CAUSE_slow_convolution;
     if (fmod(cost->channels_per_group, CHANNELS_AT_ONCE) > 0 || fmod(cost->out_channels, CHANNELS_AT_ONCE) > 0)
         return AP_CAUSE_odd_channels;
-    return cost->is_channels_first ? AP_CAUSE_channels_first : AP_CAUSE_slow_convolution;
+    return cost->is_channels_first && !takes_channels_last(judged->group, kernel) ? AP_CAUSE_channels_first
+                                                                                  : AP_CAUSE_slow_convolution;
 }
 
 static enum ap_compute_cause cause_of_attention(const struct ap_call_cost *cost)
@@ -340,7 +349,7 @@ static enum ap_compute_cause cause_of(const struct judged *judged, struct ap_tex
         return AP_CAUSE_emulated_type;
     switch (cost->kind) {
     case AP_WORK_gemm: return cause_of_product(judged, kernel, roofline, device);
-    case AP_WORK_convolution: return cause_of_convolution(judged);
+    case AP_WORK_convolution: return cause_of_convolution(judged, kernel);
     case AP_WORK_attention: return cause_of_attention(cost);
     case AP_WORK_moe: return cost->tokens_per_expert < FEW_TOKENS ? AP_CAUSE_few_tokens_per_expert : AP_CAUSE_slow_experts;
     default: return cause_of_traffic(cost);

@@ -124,6 +124,7 @@ struct sums {
 
 struct family_sums {
     struct sums families[AP_KERNEL_FAMILY_COUNT_], subfamilies[AP_KERNEL_SUBFAMILY_MASK + 1];
+    struct sums dequantizing; /* turn packed weights back to floats */
 };
 
 static void sums_add(struct ap_gpu_work *work, struct sums *sums, const struct ap_name_sum *name)
@@ -135,8 +136,11 @@ static void sums_add(struct ap_gpu_work *work, struct sums *sums, const struct a
 
 static void sum_families(struct ap_gpu_work *work, const struct ap_name_sums *names, struct family_sums *sums)
 {
+    const struct ap_kernel_families *families = &work->context->facts->families;
     for (size_t i = 0; i < names->count; i++) {
-        unsigned subfamily = ap_kernel_subfamily_of(&work->context->facts->families, names->sums[i].name);
+        unsigned subfamily = ap_kernel_subfamily_of(families, names->sums[i].name);
+        if (families->of_name[names->sums[i].name] & AP_KERNEL_DEQUANTIZES)
+            sums_add(work, &sums->dequantizing, &names->sums[i]);
         sums_add(work, &sums->subfamilies[subfamily], &names->sums[i]);
         sums_add(work, &sums->families[ap_kernel_family_of(subfamily)], &names->sums[i]);
     }
@@ -377,6 +381,7 @@ static void add_family_shares(struct ap_gpu_work *work, const struct family_sums
     add_share(work, SHARE_KEYS("gemm_in_convolution"), gemm_in_convolution_ns, model, shares);
     add_share(work, SHARE_KEYS("index_backward"), subfamily_ns(sums, "index backward"), model, shares);
     add_share(work, SHARE_KEYS("copy_kernel"), subfamily_ns(sums, "copy and fill"), model, shares);
+    add_share(work, SHARE_KEYS("dequantizing"), sums->dequantizing.total_ns, model, shares);
 }
 
 /* ---- lists of names ---- */

@@ -224,9 +224,11 @@ static const char *meaning_of(const struct ap_part_context *context, const struc
 }
 
 /* Where a device waits for the host, or would if the host did not record as well. */
-static void format_aside(const struct reading *is, char *to, size_t bytes)
+static void format_aside(const struct reading *is, const char *meaning, char *to, size_t bytes)
 {
+    static const char device[] = "the device";
     char part[AP_VALUE_TEXT_BYTES];
+    const char *who = strncmp(meaning, device, sizeof(device) - 1) == 0 ? "it" : device;
     int64_t host_ns = is->part_ns[BOUND_launch] + is->part_ns[BOUND_cpu];
     bool of_host = is->bound == BOUND_launch || is->bound == BOUND_cpu;
     *to = 0;
@@ -238,17 +240,18 @@ static void format_aside(const struct reading *is, char *to, size_t bytes)
         (void)snprintf(to, bytes,
                        of_host
                            ? "; for some %s of it the host's threads stood still: others used their cores"
-                           : "; for some %s more it waits for threads of the host that stood still: others used their cores",
-                       part);
+                           : "; for some %s more %s waits for threads of the host that stood still: others used their cores",
+                       part, who);
     } else if (of_host && is->uneven_ns > host_ns / 2) {
         format_ns(is->uneven_ns, part, sizeof(part));
         (void)snprintf(to, bytes, "; %s of it only in some of the steps, though the host does the same in all", part);
     } else if (is->recording_ns > ap_share_of(of_host ? host_ns : ap_known_ns(is->judged), TOLD_RATIO)) {
         format_ns(is->recording_ns, part, sizeof(part));
-        (void)snprintf(to, bytes,
-                       of_host ? "; some %s of it are the recording's own cost"
-                               : "; it waits for the host for some %s more that are the recording's own cost",
-                       part);
+        if (of_host)
+            (void)snprintf(to, bytes, "; some %s of it are the recording's own cost", part);
+        else
+            (void)snprintf(to, bytes, "; %s waits for the host for some %s more that are the recording's own cost", who,
+                           part);
     }
 }
 
@@ -260,8 +263,9 @@ static void add_sentence(const struct ap_part_context *context, const struct rea
     format_ns(dur_ns, part, sizeof(part));
     format_ns(all_ns, whole, sizeof(whole));
     format_unknown(context, is->judged, is->bound, unknown, sizeof(unknown));
-    format_aside(is, aside, sizeof(aside));
-    (void)snprintf(text, sizeof(text), "%s: %s of %s (%.1f %%) of the %s%s%s%s", meaning_of(context, is), part, whole,
+    const char *meaning = meaning_of(context, is);
+    format_aside(is, meaning, aside, sizeof(aside));
+    (void)snprintf(text, sizeof(text), "%s: %s of %s (%.1f %%) of the %s%s%s%s", meaning, part, whole,
                    100.0 * (double)dur_ns / (double)all_ns, part_name(context, is->judged, is->bound), unknown, aside,
                    context->trace->complete ? "" : OF_A_CUT_FILE);
     ap_add_string(model, to, "sentence", text);

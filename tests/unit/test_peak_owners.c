@@ -1699,6 +1699,40 @@ static void gathered_weights_are_no_graph(void)
     is_avoidable(&bench, "unused_graphs", 0, 0);
 }
 
+/* An engine makes a piece of its cache for each of six layers behind the weights, or keys and values apart. Five pieces, of
+ * two sizes, before the weights, or where something is trained, are none. */
+static void pools_have_a_piece_for_each_layer(void)
+{
+    enum { ONE, APART, FEWER, UNEQUAL, BEFORE, TRAINED };
+    static const int pieces[] = { 6, 12, 5, 6, 6, 6 };
+    for (int way = ONE; way <= TRAINED; way++) {
+        struct bench bench;
+        uint64_t weights[18], pool[12];
+        begin(&bench);
+        uint32_t weight = stack(&bench, "/x/torch/nn/modules/linear.py|__init__;/u/serve.py|main");
+        uint32_t made = stack(&bench, "/u/engine.py|__init__;/u/serve.py|main");
+        uint32_t backward = stack(&bench, "??|torch::autograd::Engine::thread_main(bool)");
+        history(&bench);
+        for (int i = 0; i < pieces[way] && way == BEFORE; i++)
+            pool[i] = alloc(&bench, 32 << 20, made);
+        for (int i = 0; i < 18; i++)
+            weights[i] = alloc(&bench, i < 12 ? 2 << 20 : 3 << 20, weight);
+        for (int i = 0; i < pieces[way] && way != BEFORE; i++)
+            pool[i] = alloc(&bench, way == UNEQUAL && i ? 33 << 20 : 32 << 20, made);
+        if (way == TRAINED)
+            give_back(&bench, alloc(&bench, 300, backward), 300, backward);
+        wait_for(&bench, 200);
+        for (int i = 0; i < 18; i++)
+            live(&bench, weights[i], i < 12 ? 2 << 20 : 3 << 20, weight);
+        for (int i = 0; i < pieces[way]; i++)
+            live(&bench, pool[i], way == UNEQUAL && i ? 33 << 20 : 32 << 20, made);
+        segment(&bench, 0, -1);
+        pass(&bench, 20);
+        is_int(at_peak(&bench, "kv_cache_count"), way <= APART ? pieces[way] : 0, "pieces of the cache");
+        end(&bench);
+    }
+}
+
 /* Twenty requests, each with a cache of two layers of its own, which is given back behind it. */
 static void caches_of_requests_replace_none(void)
 {
@@ -2600,6 +2634,7 @@ int main(void)
     gathered_weights_are_no_graph();
     blocks_that_are_sharded_again_are_few_at_once();
     caches_of_requests_replace_none();
+    pools_have_a_piece_for_each_layer();
     weights_without_a_gradient_are_told();
     caches_that_are_made_anew_are_counted();
     what_failed_need_not_be_held();

@@ -249,10 +249,13 @@ static void the_request_is_told(void)
     const struct ap_value *summary = ap_value_at(&run.model.root, "memory.oom_summary");
     is_int(whole(summary, "same_size_bytes"), 102926336, "the summary tells of the last one");
     is_int(whole(summary, "same_line_count"), 0, "and of its line");
+    double share = ap_value_member(summary, "logits_ratio")->as.number;
+    ok(share > 0.969 && share < 0.970, "it and what is as large are all but the embedding");
     ok(end_run(&run), "all memory is given back");
     run_text(&run, snapshot, 0, -1);
     ok(ap_value_at(ap_value_first(ap_value_at(&run.model.root, "memory.oom")), "shape")->type == AP_VALUE_NULL,
        "25 MiB are not told as a shape");
+    ok(ap_value_at(&run.model.root, "memory.oom_summary.logits_ratio")->as.number == 0, "nor as logits");
     is_string(row(&run, "memory.oom", 0), "held_by", "");
     ok(end_run(&run), "all memory is given back");
 }

@@ -412,17 +412,19 @@ static void a_segment_hides_no_allocation(void)
 }
 
 /* A function calls one module after the other, each once, and keeps something of each: the layers of one pass, where there
- * are as many, and else calls of the model. */
+ * are as many, and else calls of the model. So it is without stacks, where weights of one size tell the layers. */
 static void layers_that_a_function_calls_are_no_leak(void)
 {
-    for (int layers = PASSES; layers > 0; layers -= PASSES / 2) {
+    for (int way = 0; way < 4; way++) {
+        int layers = way % 2 ? PASSES / 2 : PASSES;
+        bool bare = way >= 2;
         struct bench bench;
         const int64_t mib = 1 << 20;
         uint64_t kept[PASSES];
         begin(&bench);
-        uint32_t built = stack(&bench, MODULE_PY "|convert;/u/e.py|main");
-        uint32_t module = stack(&bench, "/u/m.py|forward;/u/m.py|_call_impl;/u/e.py|main");
-        uint32_t cached = stack(&bench, "/u/e.py|update;/u/e.py|main");
+        uint32_t built = bare ? 0 : stack(&bench, MODULE_PY "|convert;/u/e.py|main");
+        uint32_t module = bare ? 0 : stack(&bench, "/u/m.py|forward;/u/m.py|_call_impl;/u/e.py|main");
+        uint32_t cached = bare ? 0 : stack(&bench, "/u/e.py|update;/u/e.py|main");
         history(&bench);
         for (int i = 0; i < layers; i++)
             live(&bench, alloc(&bench, mib, built), mib, built);
@@ -1429,17 +1431,20 @@ static void graphs_of_batches_go_one_behind_the_other(void)
     }
 }
 
-/* The same under no_grad, as a decorator: a cache. */
+/* The same under no_grad, as a decorator, or by the frames of a cache of keys and values. */
 static void without_gradients_there_is_no_graph(void)
 {
     static const char guard[] = ";/t/torch/utils/_contextlib.py|decorate_context;/u/serve.py|main";
-    for (int guarded = 0; guarded < 2; guarded++) {
+    static const char cache[] = "/x/transformers/cache_utils.py|update;";
+    enum { BARE, GUARDED, CACHED };
+    for (int way = BARE; way <= CACHED; way++) {
         struct bench bench;
         uint64_t kept[3][10];
         char frames[3][400];
         begin(&bench);
         for (int i = 0; i < 3; i++)
-            (void)snprintf(frames[i], sizeof(frames[i]), "%s%s", lines[i], guarded ? guard : "");
+            (void)snprintf(frames[i], sizeof(frames[i]), "%s%s%s", way == CACHED ? cache : "", lines[i],
+                           way == GUARDED ? guard : "");
         uint32_t loop = stack(&bench, "/u/train.py|main");
         history(&bench);
         for (int batch = 0; batch < 3; batch++) {
@@ -1452,7 +1457,7 @@ static void without_gradients_there_is_no_graph(void)
         for (int i = 0; i < 10; i++)
             give_back(&bench, kept[2][i], 1000, loop);
         live(&bench, alloc(&bench, 70, loop), 70, loop);
-        is_avoidable(&bench, "unused_graphs", guarded ? 0 : 20000, guarded ? 0 : 19930);
+        is_avoidable(&bench, "unused_graphs", way ? 0 : 20000, way ? 0 : 19930);
     }
 }
 
@@ -1694,6 +1699,40 @@ static void gathered_weights_are_no_graph(void)
         give_back(&bench, whole[i], 1000, loop);
     live(&bench, alloc(&bench, 70, loop), 70, loop);
     is_avoidable(&bench, "unused_graphs", 0, 0);
+}
+
+/* An engine makes a piece of its cache for each of six layers behind the weights, or keys and values apart. Five pieces, of
+ * two sizes, before the weights, or where something is trained, are none. */
+static void pools_have_a_piece_for_each_layer(void)
+{
+    enum { ONE, APART, FEWER, UNEQUAL, BEFORE, TRAINED };
+    static const int pieces[] = { 6, 12, 5, 6, 6, 6 };
+    for (int way = ONE; way <= TRAINED; way++) {
+        struct bench bench;
+        uint64_t weights[18], pool[12];
+        begin(&bench);
+        uint32_t weight = stack(&bench, "/x/torch/nn/modules/linear.py|__init__;/u/serve.py|main");
+        uint32_t made = stack(&bench, "/u/engine.py|__init__;/u/serve.py|main");
+        uint32_t backward = stack(&bench, "??|torch::autograd::Engine::thread_main(bool)");
+        history(&bench);
+        for (int i = 0; i < pieces[way] && way == BEFORE; i++)
+            pool[i] = alloc(&bench, 32 << 20, made);
+        for (int i = 0; i < 18; i++)
+            weights[i] = alloc(&bench, i < 12 ? 2 << 20 : 3 << 20, weight);
+        for (int i = 0; i < pieces[way] && way != BEFORE; i++)
+            pool[i] = alloc(&bench, way == UNEQUAL && i ? 33 << 20 : 32 << 20, made);
+        if (way == TRAINED)
+            give_back(&bench, alloc(&bench, 300, backward), 300, backward);
+        wait_for(&bench, 200);
+        for (int i = 0; i < 18; i++)
+            live(&bench, weights[i], i < 12 ? 2 << 20 : 3 << 20, weight);
+        for (int i = 0; i < pieces[way]; i++)
+            live(&bench, pool[i], way == UNEQUAL && i ? 33 << 20 : 32 << 20, made);
+        segment(&bench, 0, -1);
+        pass(&bench, 20);
+        is_int(at_peak(&bench, "kv_cache_count"), way <= APART ? pieces[way] : 0, "pieces of the cache");
+        end(&bench);
+    }
 }
 
 /* Twenty requests, each with a cache of two layers of its own, which is given back behind it. */
@@ -2597,6 +2636,7 @@ int main(void)
     gathered_weights_are_no_graph();
     blocks_that_are_sharded_again_are_few_at_once();
     caches_of_requests_replace_none();
+    pools_have_a_piece_for_each_layer();
     weights_without_a_gradient_are_told();
     caches_that_are_made_anew_are_counted();
     what_failed_need_not_be_held();

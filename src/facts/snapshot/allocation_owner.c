@@ -427,6 +427,7 @@ static enum ap_status take_live(const struct ap_owners *owners, uint32_t index, 
     AP_AND_THEN(status, ap_owned_settle_copies(owners, to, reterr));
     AP_AND_THEN(status, ap_owned_settle_earlier(owners, index, to, reterr));
     AP_AND_THEN(status, ap_owned_settle_twins(owners, index, to, reterr));
+    AP_AND_THEN(status, ap_owned_settle_pools(owners, to, reterr));
     if (status == AP_OK)
         ap_owned_settle_kept(owners, index, to);
     else

@@ -156,6 +156,9 @@ AP_MUST_CHECK enum ap_status ap_owned_settle_earlier(const struct ap_owners *own
 /** Tells a second model of the sizes of one that is trained; for ap_owned_take. */
 AP_MUST_CHECK enum ap_status ap_owned_settle_twins(const struct ap_owners *owners, uint32_t index,
                                                    struct ap_owned_device *device, struct ap_error *reterr);
+/** Tells the cache of keys and values that an engine makes behind its weights; for ap_owned_take. */
+AP_MUST_CHECK enum ap_status ap_owned_settle_pools(const struct ap_owners *owners, struct ap_owned_device *device,
+                                                   struct ap_error *reterr);
 
 /** What nothing else tells, and nobody frees or a private pool holds, is kept; behind what tells by sizes. */
 void ap_owned_settle_kept(const struct ap_owners *owners, uint32_t index, struct ap_owned_device *device);

@@ -47,13 +47,13 @@ static void add_one(const struct ap_owners *owners, const struct ap_owned *owned
         sum = &to->gathered_bytes;
     else if (evidence == AP_EVIDENCE_WORKSPACE)
         sum = &to->workspace_bytes;
-    else if (evidence == AP_EVIDENCE_KV_CACHE || evidence == AP_EVIDENCE_KV_GROWN)
+    else if (ap_owned_category(owned) == AP_OWNER_KV_CACHE)
         sum = &to->cache_bytes;
     else if (owned->stack && owners->stacks[owned->stack].in_backward && ap_owned_category(owned) == AP_OWNER_ACTIVATIONS)
         sum = &to->recomputed_bytes;
     if (sum)
         *sum = ap_add_sat(*sum, owned->bytes, &overflowed);
-    to->cache_count += evidence == AP_EVIDENCE_KV_CACHE || evidence == AP_EVIDENCE_KV_GROWN;
+    to->cache_count += ap_owned_category(owned) == AP_OWNER_KV_CACHE;
 }
 
 static bool is_made(const struct ap_owners *owners, uint32_t entry, enum ap_owner_sign sign)

@@ -8,10 +8,12 @@
 #include "poison.h"
 
 #define LEAST_WEIGHT_BYTES ((int64_t)1 << 20)
-#define MIXED_TENTHS 9u   /* of the periods hold both kinds of work */
-#define WORKING_TENTHS 1u /* at most, of those of an inference */
-#define FREED_SHARE 0.5   /* of what a period allocates */
-#define FALL_SHARE 0.2    /* of the height of the curve */
+#define MIXED_TENTHS 9u    /* of the periods hold both kinds of work */
+#define WORKING_TENTHS 1u  /* at most, of those of an inference */
+#define FREED_SHARE 0.5    /* of what a period allocates */
+#define FALL_SHARE 0.2     /* of the height of the curve */
+#define MOST_OF_A_LAYER 4u /* weights of one size */
+#define LAYER_SHARE 0.9    /* of the bytes of weights that repeat */
 
 /* What all periods hold together. */
 struct held {
@@ -176,6 +178,37 @@ static enum ap_status are_layers(const struct ap_owners *owners, uint32_t device
     return AP_OK;
 }
 
+/* Without stacks layers are told by weights alone: of those that are there before and stay, nearly all sizes that repeat do
+ * so once or more for each period. The last layer may be outside of the periods. */
+static enum ap_status repeat_as_weights(const struct ap_owners *owners, uint32_t device, const struct ap_periods *periods,
+                                        bool *ret_layers, struct ap_error *reterr)
+{
+    struct ap_owned_device before;
+    int64_t *sizes;
+    uint32_t count = 0, of = ap_period_count(periods);
+    double repeated = 0, matched[2] = { 0, 0 };
+    AP_TRY(ap_owned_take_at(owners, device, periods->bounds[0], &before, reterr));
+    enum ap_status status = AP_ALLOC(owners->gate, sizes, before.count, reterr);
+    for (uint32_t i = 0; i < before.count && status == AP_OK; i++)
+        if (before.list[i].end == AP_NO_ENTRY && before.list[i].bytes >= LEAST_WEIGHT_BYTES)
+            sizes[count++] = before.list[i].bytes;
+    if (status == AP_OK)
+        ap_sort(sizes, count, sizeof(*sizes), ap_by_int64);
+    for (uint32_t i = 0, same; i < count; i += same) {
+        for (same = 1; i + same < count && sizes[i + same] == sizes[i];)
+            same++;
+        double bytes = same >= AP_LEAST_PERIODS ? (double)sizes[i] * same : 0;
+        repeated += bytes;
+        for (uint32_t last = 0; last < 2; last++)
+            matched[last] += same % (of + last) == 0 && same / (of + last) <= MOST_OF_A_LAYER ? bytes : 0;
+    }
+    if (status == AP_OK)
+        AP_FREE(owners->gate, sizes, before.count);
+    ap_owned_release(owners, &before);
+    *ret_layers = repeated > 0 && (matched[0] >= LAYER_SHARE * repeated || matched[1] >= LAYER_SHARE * repeated);
+    return status;
+}
+
 enum ap_status ap_periods_prove(const struct ap_owners *owners, uint32_t device, const struct ap_periods *periods,
                                 enum ap_period_proof *ret_proof, struct ap_error *reterr)
 {
@@ -198,6 +231,8 @@ enum ap_status ap_periods_prove(const struct ap_owners *owners, uint32_t device,
     bool falls = held.first_level - held.last_level > FALL_SHARE * (held.most_level - held.least_level);
     bool freed = !falls && held.freed_bytes >= FREED_SHARE * held.allocated_bytes;
     bool steps = loop == LOOP_OVER_CALLS || (loop == LOOP_UNKNOWN && freed), layers = false;
+    if (loop == LOOP_UNKNOWN && steps)
+        AP_TRY(repeat_as_weights(owners, device, periods, &layers, reterr));
     if (loop == LOOP_OVER_CALLS)
         AP_TRY(are_layers(owners, device, periods, &layers, reterr));
     *ret_proof = steps && !layers ? AP_PERIODS_STEPS : AP_PERIODS_UNSURE;

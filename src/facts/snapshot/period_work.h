@@ -15,7 +15,8 @@ enum ap_period_proof {
 
 /** Steps: annotations told the periods; or nine of ten hold backward or optimizer work beside other work; or, where hardly
  *  any does, a loop calls modules again and again, more often than the model has layers, or most of what is allocated in the
- *  periods is freed in them and the level does not fall through all of them. Equal parts are steps by the first two signs
+ *  periods is freed in them and the level does not fall through all of them, unless weights repeat as often as the periods
+ *  do. Equal parts are steps by the first two signs
  *  alone. */
 AP_MUST_CHECK enum ap_status ap_periods_prove(const struct ap_owners *owners, uint32_t device,
                                               const struct ap_periods *periods, enum ap_period_proof *ret_proof,

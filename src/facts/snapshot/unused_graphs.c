@@ -15,13 +15,15 @@
 #define SHARE_OF_RUN 0.8       /* of what a forward makes and keeps, from the first allocation of a graph on, */
 #define SHARE_OF_GRAPH 0.9     /* as far as so many of its allocations */
 
-/* Under no_grad or inference_mode there is no graph: what is kept there is a cache or a result. */
+/* Under no_grad or inference_mode there is no graph: what is kept there is a cache or a result. A cache of keys and values
+ * says itself what it is kept for. */
 static bool is_kept(const struct ap_avoidable_search *search, uint32_t alloc, uint32_t end)
 {
     if (alloc == AP_NO_ENTRY || !ap_search_is_forward(search, alloc))
         return false;
     const struct ap_owner_stack *stack = &search->owners->stacks[search->owners->replay->snapshot->actions.stack[alloc]];
-    return !stack->without_grad && !stack->grown && (end == AP_NO_ENTRY || end - alloc > MOST_SHORT);
+    return !stack->without_grad && !stack->grown && stack->sign != AP_SIGN_KV_CACHE &&
+           (end == AP_NO_ENTRY || end - alloc > MOST_SHORT);
 }
 
 /* Was there no room for something while it was alive? Then the failure may have cut its forward short, and let it go. */

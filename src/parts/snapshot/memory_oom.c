@@ -191,6 +191,8 @@ static void put_last_request(struct ap_snapshot_part *pass, struct ap_value *to,
     ap_put_bytes(pass, to, "most_bytes", request->live_bytes, request->category_bytes[request->most]);
     ap_add_quotient(pass->model, to, "most_ratio", (double)request->category_bytes[request->most],
                     (double)request->live_bytes);
+    ap_add_quotient(pass->model, to, "logits_ratio", (double)request->logits_bytes,
+                    (double)request->live_bytes + (double)request->request_bytes);
     for (unsigned i = 0; i < AP_OWNER_CATEGORY_COUNT_; i++)
         if (ratio_keys[i])
             ap_add_quotient(pass->model, to, ratio_keys[i], (double)request->category_bytes[i], (double)request->live_bytes);

@@ -37,8 +37,20 @@ static int64_t most_before(const struct ap_snapshot_part *pass, const struct ap_
     return most_bytes;
 }
 
+/* The loss makes as many values as there are logits several times, in 16 or 32 bits. */
+static int64_t sum_logits(struct ap_snapshot_part *pass, const struct ap_owned_device *owned, int64_t request_bytes)
+{
+    int64_t bytes = request_bytes;
+    for (uint32_t i = 0; i < owned->count; i++) {
+        int64_t of = owned->list[i].bytes;
+        if (of == request_bytes || of == request_bytes / 2 || (of % 2 == 0 && of / 2 == request_bytes))
+            bytes = ap_add_sat(bytes, of, &pass->overflowed);
+    }
+    return bytes;
+}
+
 static void put_shape(struct ap_snapshot_part *pass, struct ap_value *to, const struct ap_oom *oom,
-                      const struct ap_owned_device *owned)
+                      const struct ap_owned_device *owned, struct ap_oom_request *request)
 {
     struct ap_request_shape shape;
     char text[80], half[40] = "";
@@ -46,6 +58,7 @@ static void put_shape(struct ap_snapshot_part *pass, struct ap_value *to, const 
         ap_add_null(pass->model, to, "shape");
         return;
     }
+    request->logits_bytes = sum_logits(pass, owned, oom->request_bytes);
     if (shape.may_be_half)
         (void)snprintf(half, sizeof(half), ", or %lld of 2", (long long)shape.rows * 2);
     (void)snprintf(text, sizeof(text), "%lld rows of %lld values of %u bytes%s", (long long)shape.rows,
@@ -155,7 +168,8 @@ static enum ap_status put_all(struct ap_snapshot_part *pass, struct ap_value *ro
                               struct ap_error *reterr)
 {
     struct ap_owned_device same = *owned;
-    put_shape(pass, row, oom, owned);
+    to->request_bytes = oom->has_request ? oom->request_bytes : 0;
+    put_shape(pass, row, oom, owned, to);
     same.count = find_alike(pass, oom, lines, owned, to);
     put_alike(pass->model, row, "same_line", &to->line);
     ap_put_bytes(pass, row, "most_before_bytes", to->line.known, to->most_before_bytes);

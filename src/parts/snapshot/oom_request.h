@@ -16,6 +16,8 @@ struct ap_oom_request {
     struct ap_oom_alike line, size; /* of the line that asked; of the size that was asked for, whoever made them */
     int64_t most_before_bytes;      /* the most that the line had got at once; known where line is */
     int64_t live_bytes;             /* of all that was in use; 0 = not known */
+    int64_t request_bytes;          /* 0 = not known */
+    int64_t logits_bytes;           /* it and live ones of as many values, where it has the shape of logits; else 0 */
     int64_t category_bytes[AP_OWNER_CATEGORY_COUNT_];
     enum ap_owner_category most; /* of them */
     bool in_first_update;        /* while the state of an optimizer was set up that no frame tells */

@@ -32,13 +32,24 @@ static bool is_other_name(const struct ap_value *row)
     return ap_text_is(change, "new") || ap_text_is(change, "gone");
 }
 
-/* All that stands in the split is in its parts: those that only name the rest of another are left out, and those of the host
- * that are all operators alike, which have names. */
+struct largest {
+    const char *what, *name_key;
+    const struct ap_value *row;
+    double delta;
+};
+
+/* All that stands in the split is in its parts: those that only name the rest of another are left out. */
 static bool is_sum(const struct ap_value *row)
 {
     struct ap_text part = ap_text_member(row, "part");
-    return ap_text_is(part, "idle") || ap_text_is(part, "compute") || ap_text_is(part, "host_states.host_operator") ||
-           ap_text_is(part, "host_states.host_autograd");
+    return ap_text_is(part, "idle") || ap_text_is(part, "compute");
+}
+
+/* Time of the host that is all in operators, of which one is told by its name already. */
+static bool is_named(const struct ap_value *row, const struct largest *largest)
+{
+    struct ap_text part = ap_text_member(row, "part");
+    return largest->row && (ap_text_is(part, "host_states.host_operator") || ap_text_is(part, "host_states.host_autograd"));
 }
 
 /* The operator that starts collectives of all kinds: they are told by their operation. */
@@ -46,12 +57,6 @@ static bool is_any_collective(const struct ap_value *row)
 {
     return ap_text_is(ap_text_member(row, "name"), "record_param_comms");
 }
-
-struct largest {
-    const char *what, *name_key;
-    const struct ap_value *row;
-    double delta;
-};
 
 static bool has_name(const struct ap_value *list, struct ap_text name)
 {
@@ -76,8 +81,8 @@ static void look_through(const struct ap_value *list, const char *what, const ch
 {
     for (const struct ap_value *row = ap_value_first(list); row; row = row->next) {
         double delta = number_in(row, delta_key);
-        if (is_called_change(row) && !is_sum(row) && !is_any_collective(row) && !is_replaced(replaced, row) &&
-            (names_count || !is_other_name(row)) && fabs(delta) > fabs(largest->delta))
+        if (is_called_change(row) && !is_sum(row) && !is_named(row, largest) && !is_any_collective(row) &&
+            !is_replaced(replaced, row) && (names_count || !is_other_name(row)) && fabs(delta) > fabs(largest->delta))
             *largest = (struct largest){ what, name_key, row, delta };
     }
 }

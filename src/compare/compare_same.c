@@ -13,10 +13,11 @@
 
 #include "poison.h"
 
-#define AS_OFTEN_RATIO 0.02  /* counts per step that differ by less are the same */
-#define NEARLY_ALL_RATIO 0.6 /* of the time of kernels: those that memory bounds do not follow the clock */
-#define FAMILIES_RATIO 0.9   /* of families, which say less of each kernel: all but a few */
-#define AS_MUCH_RATIO 0.01   /* operations and bytes of a step that differ by less are as many */
+#define AS_OFTEN_RATIO 0.02     /* counts per step that differ by less are the same */
+#define NEARLY_ALL_RATIO 0.6    /* of the time of kernels: those that memory bounds do not follow the clock */
+#define FAMILIES_RATIO 0.9      /* of families, which say less of each kernel: all but a few */
+#define AS_MUCH_RATIO 0.01      /* operations and bytes of a step that differ by less are as many */
+#define MACHINE_LEAST_RATIO 0.1 /* of an operator on the CPU: less is a busy core */
 #define LEAST_OPERATORS 2
 #define LEAST_TIME_RATIO 0.1 /* of what devices or steps take on both sides */
 #define MOST_DIGITS 9        /* products of two such numbers fit */
@@ -154,6 +155,39 @@ static void add_up_families(const struct ap_comparing *comparing, struct sums su
     }
 }
 
+/* ---- operators of a run on the CPU ---- */
+
+static const struct ap_value *find_operator(const struct ap_value *list, struct ap_text name)
+{
+    const struct ap_value *row = ap_value_first(list);
+    while (row && !ap_text_equal(ap_text_member(row, "name"), name))
+        row = row->next;
+    return row;
+}
+
+/* As add_up_families(), of the operators with most time: those that both sides list. Their time before. */
+static double add_up_operators(const struct ap_comparing *comparing, struct sums sums[2])
+{
+    static const char operators[] = "cpu.operators_by_self";
+    const struct ap_value *after_list = ap_value_at(comparing->after, operators);
+    double all_ns = 0;
+    for (const struct ap_value *before = ap_value_first(ap_value_at(comparing->before, operators)); before;
+         before = before->next) {
+        const struct ap_value *after = find_operator(after_list, ap_text_member(before, "name"));
+        double before_ns = (double)ap_integer_member(before, "self_dur_us", 0) / comparing->before_parts,
+               after_ns = (double)ap_integer_member(after, "self_dur_us", 0) / comparing->after_parts,
+               before_count = (double)ap_integer_member(before, "count", 0) / comparing->before_parts,
+               after_count = (double)ap_integer_member(after, "count", 0) / comparing->after_parts;
+        all_ns += before_ns;
+        if (!after || ap_relative_difference(before_count, after_count) > AS_OFTEN_RATIO ||
+            ap_relative_difference(before_ns, after_ns) < MACHINE_LEAST_RATIO)
+            continue;
+        sums[after_ns > before_ns].before_ns += before_ns;
+        sums[after_ns > before_ns].after_ns += after_ns;
+    }
+    return all_ns;
+}
+
 /* ---- the same calls ---- */
 
 static bool is_same_call(const struct call *x, const struct call *y)
@@ -223,10 +257,11 @@ static const struct sums *larger_of(const struct sums sums[2])
     return sums[1].before_ns > sums[0].before_ns ? &sums[1] : &sums[0];
 }
 
-static void add_same(struct ap_comparing *comparing, const struct sums *sums, double all_ns)
+static void add_same(struct ap_comparing *comparing, const char *of, const struct sums *sums, double all_ns)
 {
     struct ap_model *model = comparing->model;
     struct ap_value *same = ap_add_object(model, comparing->comparison, "same_work");
+    ap_add_string(model, same, "of", of);
     ap_add_time(model, same, "before_us", (int64_t)sums->before_ns);
     ap_add_time(model, same, "after_us", (int64_t)sums->after_ns);
     ap_add_quotient(model, same, "share_ratio", sums->before_ns, all_ns);
@@ -235,17 +270,32 @@ static void add_same(struct ap_comparing *comparing, const struct sums *sums, do
     ap_add_time(model, same, "more_us", more_ns > 0 ? (int64_t)more_ns : 0);
 }
 
+/* Of a run on the CPU only what steps follow. */
+static bool judge_operators(struct ap_comparing *comparing)
+{
+    struct sums sums[2] = { { 0, 0 }, { 0, 0 } };
+    double all_ns = add_up_operators(comparing, sums);
+    const struct sums *larger = larger_of(sums);
+    if (larger->before_ns <= FAMILIES_RATIO * all_ns || comparing->step_delta_ns == 0 ||
+        (larger == &sums[1]) != (comparing->step_delta_ns > 0))
+        return false;
+    add_same(comparing, "operators", larger, all_ns);
+    return true;
+}
+
 static void judge_same(struct ap_comparing *comparing, const struct sums *operators)
 {
-    double all_ns = own_ns(comparing->before, comparing->before_parts);
+    double all_ns = own_ns(comparing->before, comparing->before_parts),
+           kernels = all_ns + kernels_ns(comparing->after, comparing->after_parts);
     struct sums families[2] = { { 0, 0 }, { 0, 0 } };
-    if (is_as_much(comparing))
+    bool as_much = is_as_much(comparing);
+    if (as_much)
         add_up_families(comparing, families);
     if (all_ns > 0 && operators->before_ns > NEARLY_ALL_RATIO * all_ns)
-        add_same(comparing, operators, all_ns);
+        add_same(comparing, "kernels", operators, all_ns);
     else if (all_ns > 0 && larger_of(families)->before_ns > FAMILIES_RATIO * all_ns)
-        add_same(comparing, larger_of(families), all_ns);
-    else
+        add_same(comparing, "kernels", larger_of(families), all_ns);
+    else if (kernels > 0 || !as_much || !judge_operators(comparing))
         ap_add_null(comparing->model, comparing->comparison, "same_work");
 }
 
@@ -273,12 +323,14 @@ void ap_add_same_sentence(const struct ap_comparing *comparing, char *text, size
     if (!ap_value_number(ap_value_member(same, "times"), &times) ||
         !ap_value_number(ap_value_member(same, "share_ratio"), &share))
         return;
+    bool on_device = ap_text_is(ap_text_member(same, "of"), "kernels");
     size_t used = strlen(text);
-    (void)snprintf(
-        text + used, bytes - used,
-        "; the same kernels on the same shapes, called as often, take %.2f times as long (%.0f %% of the kernels' "
-        "time but collectives): look at the device first (clock, power limit, other processes), then at the program",
-        times, 100 * share);
+    (void)snprintf(text + used, bytes - used,
+                   "; the same %s on the same shapes, called as often, take %.2f times as long (%.0f %% of %s): look at the "
+                   "%s first (clock, power limit, %s), then at the program",
+                   on_device ? "kernels" : "operators", times, 100 * share,
+                   on_device ? "the kernels' time but collectives" : "the operators' time", on_device ? "device" : "machine",
+                   on_device ? "other processes" : "other processes, cores, threads");
 }
 
 /* ---- more of it ---- */

@@ -1637,6 +1637,39 @@ static void as_many_calls_are_as_much_work(void)
     }
 }
 
+/* On a busy machine everything takes longer, for as much work. */
+static void operators_that_all_take_longer_are_the_machines(void)
+{
+    static const struct {
+        int64_t calls, each_ns, flops;
+        bool is_same;
+    } cases[] = {
+        { 1, 2 * MS, 1000, true },
+        { 2, 2 * MS, 1000, false },
+        { 1, 2 * MS, 2000, false },
+        { 1, MS + MS / 20, 1000, false }, /* hardly longer */
+    };
+    for (size_t i = 0; i < AP_COUNT_OF(cases); i++) {
+        struct ap_model before, after;
+        build_report(&before, 10 * MS, 5 * MS, 1);
+        build_report(&after, 20 * MS, 5 * MS, 2);
+        for (int side = 0; side < 2; side++) {
+            struct ap_model *model = side ? &after : &before;
+            put_counts(model, side ? cases[i].calls : 1, side ? cases[i].each_ns : MS);
+            put_count(model, "compute.flops", side ? cases[i].flops : 1000);
+            put_count(model, "compute.bytes", 1000);
+            put_time(model, "gpu.kernel.total_dur_us", 0);
+        }
+        const struct ap_value *comparison = compare(&after, &before);
+        is_int(sentence_has(comparison,
+                            "; the same operators on the same shapes, called as often, take 2.00 times as long (100 %"),
+               cases[i].is_same, "all operators, as many calls, as much work");
+        is_int(ap_value_at(comparison, "same_work")->type != AP_VALUE_NULL, cases[i].is_same, "and as a figure");
+        ap_model_release(&before);
+        ap_model_release(&after);
+    }
+}
+
 /* ---- what medians do not show ---- */
 
 /* Steps of 10 ms, some of them @times as long, which begin @apart_ns after the last one's end. */
@@ -1748,6 +1781,7 @@ int main(void)
     work_in_other_pieces_is_told();
     micro_batches_are_as_much_in_all();
     as_many_calls_are_as_much_work();
+    operators_that_all_take_longer_are_the_machines();
     what_medians_hide_is_told();
     waiting_for_slower_kernels_is_no_new_cause();
     is_u64(atomic_load(&gate.used_bytes), 0, "all memory was given back");

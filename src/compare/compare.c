@@ -329,6 +329,7 @@ static void add_unlike_sentence(const struct ap_comparing *comparing, const stru
                        "; the median steady step takes %s, it took %s there. What runs can be compared: operators, kernels "
                        "and copies that are new, gone or more",
                        format(steps, "after_p50_us", after), format(steps, "before_p50_us", before));
+    ap_add_ranks_sentence(comparing, text, bytes);
 }
 
 /* The step may hide what kernels take: behind idle time, or because there are too few steps to tell. Without steps, that

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * compare_work.c - whether what two recordings hold can be set against each other: as much work in both, steps that are as
  * long as their work, ranks that are known, and recordings of a run. */
+#include <stdio.h>
+#include <string.h>
+
 #include "comparing.h"
 
 #include "poison.h"
@@ -130,4 +133,36 @@ const char *ap_recording_kind(const struct ap_value *root)
             if (ap_text_is(ap_text_member(row, "rule_id"), kinds[i][0]))
                 return kinds[i][1];
     return "a run";
+}
+
+static double in_collectives_ns(const struct ap_value *root, double parts)
+{
+    double device_ns = number_at(root, "communication.total_dur_us");
+    return (device_ns > 0 ? device_ns : number_at(root, "communication.host_collectives.total_dur_us")) / parts;
+}
+
+/* Ranks of one run leave a collective together: of steps that last as long, who spends less of one in collectives comes
+ * later. Whether both are of one run is the user's to say. */
+void ap_add_ranks_sentence(const struct ap_comparing *comparing, char *text, size_t bytes)
+{
+    double rank[] = { number_at(comparing->before, "trace.rank"), number_at(comparing->after, "trace.rank") };
+    double ranks = number_at(comparing->after, "trace.world_size");
+    double step_ns[] = { number_at(comparing->before, "steps.mean_us"), number_at(comparing->after, "steps.mean_us") };
+    double ns[] = { in_collectives_ns(comparing->before, comparing->before_parts),
+                    in_collectives_ns(comparing->after, comparing->after_parts) };
+    if (rank[0] == rank[1] || ranks < 2 || ranks != number_at(comparing->before, "trace.world_size"))
+        return;
+    size_t used = strlen(text);
+    (void)snprintf(text + used, bytes - used,
+                   "; if both are of one run, give both files together, without a baseline: that tells which rank is late");
+    int late = ns[1] < ns[0];
+    if (!comparing->per_step || ns[late] <= 0 || ap_relative_difference(step_ns[0], step_ns[1]) > AP_NOISE_LEAST_RATIO ||
+        ns[!late] - ns[late] < AP_NOISE_LEAST_RATIO * step_ns[late])
+        return;
+    used = strlen(text);
+    (void)snprintf(
+        text + used, bytes - used,
+        "; steps last as long, and rank %.0f spends %.1f %% less of a step in collectives than rank %.0f: then rank "
+        "%.0f waits for it",
+        rank[late], 100 * (ns[!late] - ns[late]) / step_ns[late], rank[!late], rank[!late]);
 }

@@ -123,6 +123,10 @@ bool ap_lengths_differ(const struct ap_comparing *comparing);
 /** One side is of several ranks, and the other of none that can be seen. */
 bool ap_ranks_differ(const struct ap_comparing *comparing);
 
+/** Of traces of two ranks of as many: how to read them together, and which of both comes later if they are of one run,
+ *  behind the text. */
+void ap_add_ranks_sentence(const struct ap_comparing *comparing, char *text, size_t bytes);
+
 /** What a recording is of, by the findings that say that it is of no run: "a run", "a start". */
 const char *ap_recording_kind(const struct ap_value *root);
 

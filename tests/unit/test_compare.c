@@ -1637,6 +1637,38 @@ static void as_many_calls_are_as_much_work(void)
     }
 }
 
+/* Two ranks of one run: who waits less in collectives comes later. */
+static void of_two_ranks_the_later_one_is_told(void)
+{
+    static const struct {
+        int64_t ranks, step_ns, wait_ns;
+        bool together, told;
+    } cases[] = {
+        { 4, 10 * MS, MS, true, true },
+        { 4, 10 * MS, 3 * MS - MS / 10, true, false }, /* about as much */
+        { 4, 14 * MS, MS, true, false },               /* steps of another length */
+        { 8, 10 * MS, MS, false, false },              /* of another run */
+    };
+    for (size_t i = 0; i < AP_COUNT_OF(cases); i++) {
+        struct ap_model before, after;
+        build_report(&before, 10 * MS, 5 * MS, 1);
+        build_report(&after, cases[i].step_ns, 5 * MS, 2);
+        put_ranks(&before, 4, 12);
+        put_ranks(&after, cases[i].ranks, 12);
+        put_count(&before, "trace.rank", 0);
+        put_count(&after, "trace.rank", 3);
+        put_time(&before, "communication.total_dur_us", 12 * 3 * MS);
+        put_time(&after, "communication.total_dur_us", 12 * cases[i].wait_ns);
+        const struct ap_value *comparison = compare(&after, &before);
+        is_int(sentence_has(comparison, "give both files together"), cases[i].together, "as many ranks");
+        is_int(sentence_has(comparison,
+                            "rank 3 spends 20.0 % less of a step in collectives than rank 0: then rank 0 waits for it"),
+               cases[i].told, "who is late");
+        ap_model_release(&before);
+        ap_model_release(&after);
+    }
+}
+
 /* On a busy machine everything takes longer, for as much work. */
 static void operators_that_all_take_longer_are_the_machines(void)
 {
@@ -1782,6 +1814,7 @@ int main(void)
     micro_batches_are_as_much_in_all();
     as_many_calls_are_as_much_work();
     operators_that_all_take_longer_are_the_machines();
+    of_two_ranks_the_later_one_is_told();
     what_medians_hide_is_told();
     waiting_for_slower_kernels_is_no_new_cause();
     is_u64(atomic_load(&gate.used_bytes), 0, "all memory was given back");

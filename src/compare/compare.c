@@ -329,6 +329,7 @@ static void add_unlike_sentence(const struct ap_comparing *comparing, const stru
                        "; the median steady step takes %s, it took %s there. What runs can be compared: operators, kernels "
                        "and copies that are new, gone or more",
                        format(steps, "after_p50_us", after), format(steps, "before_p50_us", before));
+    ap_add_ranks_sentence(comparing, text, bytes);
 }
 
 /* The step may hide what kernels take: behind idle time, or because there are too few steps to tell. Without steps, that
@@ -347,34 +348,6 @@ static void add_device_sentence(const struct ap_comparing *comparing, char *text
     (void)snprintf(text + used, bytes - used, "; kernels take %s %s%s (%+.1f %%)", delta + (*delta == '-'),
                    number_at(device, "delta_us", 0) > 0 ? "more" : "less", comparing->per_step ? " a step" : "",
                    number_at(device, "delta_ratio", 0) * 100);
-}
-
-static void add_rows_sentence(const struct ap_comparing *comparing, char *text, size_t bytes)
-{
-    static const char *const counts[] = { "worse_count", "better_count" }, *const words[] = { "; longer: ", "; shorter: " };
-    static const struct {
-        const char *list, *one, *more;
-    } rows[] = {
-        { "kernels", "kernel", "kernels" },
-        { "device_operators", "operator on the device", "operators on the device" },
-        { "host_operators", "operator on the host", "operators on the host" },
-    };
-    enum { HOST_ROWS = 2 };
-    /* of a device that was recorded on one side nothing is longer or shorter */
-    size_t first = basis_is_same(comparing) ? 0 : HOST_ROWS;
-    for (size_t i = 0; i < AP_COUNT_OF(counts); i++) {
-        const char *before = words[i];
-        for (size_t row = first; row < AP_COUNT_OF(rows); row++) {
-            const struct ap_value *list = ap_value_member(comparing->comparison, rows[row].list);
-            int64_t count = ap_integer_member(list, counts[i], 0);
-            size_t used = strlen(text);
-            if (count <= 0)
-                continue;
-            (void)snprintf(text + used, bytes - used, "%s%lld %s", before, (long long)count,
-                           count == 1 ? rows[row].one : rows[row].more);
-            before = ", ";
-        }
-    }
 }
 
 static void add_list(const struct ap_value *list, char *text, size_t bytes)
@@ -463,6 +436,24 @@ static int64_t count_changes(const struct ap_value *list, const char *change)
     return count;
 }
 
+/* What of the work changed, behind what is said of the steps. */
+static void add_work_sentences(const struct ap_comparing *comparing, const struct ap_value *steps, char *text, size_t bytes)
+{
+    const struct ap_value *shapes = ap_largest_typed(comparing, "shapes");
+    if (comparing->alike && !ap_lengths_differ(comparing) && (ap_value_first(steps) || !shapes)) {
+        add_device_sentence(comparing, text, bytes);
+        ap_add_same_sentence(comparing, text, bytes);
+        ap_add_other_kernel_sentence(comparing, text, bytes);
+        ap_add_launches_sentence(comparing, text, bytes);
+        ap_add_collectives_sentence(comparing, text, bytes);
+        ap_add_rows_sentence(comparing, basis_is_same(comparing), text, bytes);
+        ap_add_alone_sentence(comparing, text, bytes);
+    }
+    if (comparing->alike && !shapes)
+        ap_add_pieces_sentence(comparing, text, bytes);
+    add_replaced_sentence(comparing, text, bytes);
+}
+
 /* The sentence, and in one word what changed. */
 static struct ap_text say_verdict(const struct ap_comparing *comparing, char *text, size_t bytes)
 {
@@ -484,21 +475,14 @@ static struct ap_text say_verdict(const struct ap_comparing *comparing, char *te
         change = ap_text_of(ap_change_name(ap_change_said(comparing, comparing->longer_change)));
     } else if (ap_value_first(steps)) {
         add_step_sentence(comparing, steps, text, bytes);
+        ap_add_long_sentence(comparing, text, bytes);
+        ap_add_period_sentence(comparing, text, bytes);
         ap_add_part_sentence(comparing, text, bytes);
     } else {
         (void)snprintf(text, bytes, "There are no steady steps on both sides: whether the run is slower cannot be told");
     }
-    if (!memory && comparing->alike && !ap_lengths_differ(comparing) &&
-        (ap_value_first(steps) || !ap_largest_typed(comparing, "shapes"))) {
-        add_device_sentence(comparing, text, bytes);
-        ap_add_same_sentence(comparing, text, bytes);
-        ap_add_other_kernel_sentence(comparing, text, bytes);
-        ap_add_launches_sentence(comparing, text, bytes);
-        add_rows_sentence(comparing, text, bytes);
-        ap_add_alone_sentence(comparing, text, bytes);
-    }
     if (!memory)
-        add_replaced_sentence(comparing, text, bytes);
+        add_work_sentences(comparing, steps, text, bytes);
     if (!memory && comparing->alike)
         ap_add_findings_sentence(comparing, text, bytes);
     return change;

@@ -2,6 +2,7 @@
  * compare_calls.c - what the verdict says of calls: those that another kernel serves, those that one side alone has, and how
  * many calls bring the work to the device. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "comparing.h"
@@ -99,4 +100,66 @@ void ap_add_launches_sentence(const struct ap_comparing *comparing, char *text, 
                    : is_fewer                       ? " (CUDA graphs now)"
                                                     : " (CUDA graphs before)",
                    before);
+}
+
+/* Of the rows of a list the one that changed most the way the step did; NULL = none. */
+static const struct ap_value *largest_with_step(const struct ap_comparing *comparing, const char *list)
+{
+    const struct ap_value *largest = NULL;
+    for (const struct ap_value *row = ap_value_first(ap_value_at(comparing->comparison, list)); row; row = row->next) {
+        int64_t delta_ns = ap_integer_member(row, "delta_us", 0);
+        if ((double)delta_ns * comparing->step_delta_ns > 0 &&
+            (!largest || llabs(delta_ns) > llabs(ap_integer_member(largest, "delta_us", 0))))
+            largest = row;
+    }
+    return largest;
+}
+
+static void add_collective(const struct ap_value *row, const char *words, char *text, size_t bytes)
+{
+    char after[AP_VALUE_TEXT_BYTES], before[AP_VALUE_TEXT_BYTES];
+    struct ap_text name = ap_text_member(row, "name");
+    size_t used = strlen(text);
+    (void)ap_format_value(ap_value_member(row, "after_us"), after, sizeof(after));
+    (void)ap_format_value(ap_value_member(row, "before_us"), before, sizeof(before));
+    (void)snprintf(text + used, bytes - used, "; %.*s takes %s a step%s, %s before", ap_shown_bytes(name, 0), name.data,
+                   after, words, before);
+}
+
+/* Called as often, or nearly so? */
+static bool is_as_often(const struct ap_value *row)
+{
+    double before = 0, after = 0;
+    return ap_value_number(ap_value_member(row, "before_count"), &before) &&
+           ap_value_number(ap_value_member(row, "after_count"), &after) &&
+           ap_relative_difference(before, after) < AP_NOISE_UNKNOWN_RATIO;
+}
+
+static void add_counts(const struct ap_value *row, char *text, size_t bytes)
+{
+    char before[AP_VALUE_TEXT_BYTES], after[AP_VALUE_TEXT_BYTES];
+    size_t used = strlen(text);
+    (void)ap_format_value(ap_value_member(row, "after_count"), after, sizeof(after));
+    (void)ap_format_value(ap_value_member(row, "before_count"), before, sizeof(before));
+    (void)snprintf(text + used, bytes - used, ", in %s calls, %s before", after, before);
+}
+
+void ap_add_collectives_sentence(const struct ap_comparing *comparing, char *text, size_t bytes)
+{
+    const struct ap_value *all = largest_with_step(comparing, "collectives.rows"),
+                          *bare = largest_with_step(comparing, "bare_collectives.rows");
+    const struct ap_value *told = all ? all : bare;
+    if (!told)
+        return;
+    add_collective(told, all ? "" : " without a kernel beside it", text, bytes);
+    size_t used = strlen(text);
+    if (!all)
+        (void)snprintf(text + used, bytes - used, ", and as long as before in all: %s runs beside it",
+                       comparing->step_delta_ns < 0 ? "more" : "less");
+    else if (!is_as_often(all))
+        add_counts(all, text, bytes);
+    else if (comparing->step_delta_ns > 0)
+        (void)snprintf(text + used, bytes - used,
+                       " (the link, or the wait for a rank that comes later: one rank does not "
+                       "tell, the recordings of all ranks do)");
 }

@@ -134,6 +134,15 @@ static bool is_about_the_run(const struct ap_value *finding)
            !ap_text_is(ap_text_member(finding, "domain"), "quality");
 }
 
+/* Where kernels that take longer are why steps do, the host waits longer in whatever call it waits in: no news of the
+ * host. */
+static bool is_wait_for_device(const struct ap_comparing *comparing, const struct ap_value *finding)
+{
+    const struct ap_value *device = ap_value_member(comparing->comparison, "device");
+    return comparing->device_change == AP_CHANGE_worse && ap_text_is(ap_text_member(finding, "domain"), "cpu") &&
+           ap_explains_step(comparing, (double)ap_integer_member(device, "delta_us", 0));
+}
+
 /* NULL = none that could save more than the noise. Rows are in the order of the findings of their side. */
 static const struct ap_value *weightiest(const struct ap_comparing *comparing, const struct ap_value *side,
                                          const char *change, const char *saves_key)
@@ -143,7 +152,8 @@ static const struct ap_value *weightiest(const struct ap_comparing *comparing, c
         double saving;
         const struct ap_value *finding = find(side, "findings", ap_text_member(row, "rule_id"));
         if (ap_text_is(ap_text_member(row, "change"), change) && is_about_the_run(finding) &&
-            saving_of(row, saves_key, 1, &saving) && saving >= comparing->noise_ratio * comparing->whole_ns)
+            !is_wait_for_device(comparing, finding) && saving_of(row, saves_key, 1, &saving) &&
+            saving >= comparing->noise_ratio * comparing->whole_ns)
             return finding;
     }
     return NULL;

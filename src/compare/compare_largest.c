@@ -2,6 +2,7 @@
  * compare_largest.c - what changed most: work that took another's place, an operator, a part of the step; of memory its
  * owner. Rules tell it as a finding. */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "comparing.h"
@@ -31,6 +32,12 @@ static bool is_other_name(const struct ap_value *row)
     return ap_text_is(change, "new") || ap_text_is(change, "gone");
 }
 
+struct largest {
+    const char *what, *name_key;
+    const struct ap_value *row;
+    double delta;
+};
+
 /* All that stands in the split is in its parts: those that only name the rest of another are left out. */
 static bool is_sum(const struct ap_value *row)
 {
@@ -38,11 +45,18 @@ static bool is_sum(const struct ap_value *row)
     return ap_text_is(part, "idle") || ap_text_is(part, "compute");
 }
 
-struct largest {
-    const char *what, *name_key;
-    const struct ap_value *row;
-    double delta;
-};
+/* Time of the host that is all in operators, of which one is told by its name already. */
+static bool is_named(const struct ap_value *row, const struct largest *largest)
+{
+    struct ap_text part = ap_text_member(row, "part");
+    return largest->row && (ap_text_is(part, "host_states.host_operator") || ap_text_is(part, "host_states.host_autograd"));
+}
+
+/* The operator that starts collectives of all kinds: they are told by their operation. */
+static bool is_any_collective(const struct ap_value *row)
+{
+    return ap_text_is(ap_text_member(row, "name"), "record_param_comms");
+}
 
 static bool has_name(const struct ap_value *list, struct ap_text name)
 {
@@ -67,10 +81,26 @@ static void look_through(const struct ap_value *list, const char *what, const ch
 {
     for (const struct ap_value *row = ap_value_first(list); row; row = row->next) {
         double delta = number_in(row, delta_key);
-        if (is_called_change(row) && !is_sum(row) && !is_replaced(replaced, row) && (names_count || !is_other_name(row)) &&
-            fabs(delta) > fabs(largest->delta))
+        if (is_called_change(row) && !is_sum(row) && !is_named(row, largest) && !is_any_collective(row) &&
+            !is_replaced(replaced, row) && (names_count || !is_other_name(row)) && fabs(delta) > fabs(largest->delta))
             *largest = (struct largest){ what, name_key, row, delta };
     }
+}
+
+/* What ran beside a collective comes and goes from step to step: only what steps follow is told. */
+static bool steps_follow(const struct ap_comparing *comparing, const struct largest *largest)
+{
+    return comparing->step_delta_ns != 0 && (largest->delta > 0) == (comparing->step_delta_ns > 0);
+}
+
+static void look_through_collectives(const struct ap_comparing *comparing, struct largest *largest)
+{
+    const struct ap_value *comparison = comparing->comparison;
+    struct largest bare = { .row = NULL };
+    look_through(ap_value_at(comparison, "collectives.rows"), "collective", "name", "delta_us", NULL, true, largest);
+    look_through(ap_value_at(comparison, "bare_collectives.rows"), "bare collective", "name", "delta_us", NULL, true, &bare);
+    if (steps_follow(comparing, &bare) && fabs(bare.delta) > fabs(largest->delta))
+        *largest = bare;
 }
 
 /* "aten::mm, aten::copy_ in place of aten::addmm" */
@@ -88,7 +118,13 @@ static void add_name(struct ap_comparing *comparing, struct ap_value *to, const 
         add_replaced_name(comparing, to, largest->row);
         return;
     }
-    ap_add_text(comparing->model, to, "name", ap_text_member(largest->row, largest->name_key));
+    char bare[80];
+    struct ap_text name = ap_text_member(largest->row, largest->name_key);
+    if (strcmp(largest->what, "bare collective") == 0) {
+        (void)snprintf(bare, sizeof(bare), "%.*s without a kernel beside it", ap_shown_bytes(name, 0), name.data);
+        name = ap_text_of(bare);
+    }
+    ap_add_text(comparing->model, to, "name", name);
     ap_add_null(comparing->model, to, "in_place_of");
 }
 
@@ -102,6 +138,8 @@ static void add_time(struct ap_comparing *comparing, struct ap_value *at)
     const struct ap_value *replaced = ap_value_member(comparison, "replaced");
     if (comparing->alike && !ap_lengths_differ(comparing)) {
         look_through(replaced, "replaced", "under", "delta_us", NULL, true, &largest);
+        if (on_device)
+            look_through_collectives(comparing, &largest);
         look_through(ap_value_at(comparison, operators), "operator", "name", "delta_us", replaced, true, &largest);
         if (!ap_value_first(ap_value_at(comparison, operators)))
             look_through(ap_value_at(comparison, "kernels.rows"), "kernel", "name", "delta_us", NULL, !on_device, &largest);

@@ -28,6 +28,10 @@ static const struct table tables[] = {
       true, "time in which the operator was the innermost open one on its thread" },
     { "kernels", "gpu.kernels", "name", "total_dur_us", "count", NULL, "gpu.kernel.count", false, false,
       "sum of the durations of the kernel" },
+    { "collectives", "communication.by_operation", "operation", "total_dur_us", "count", NULL, "communication.count", false,
+      false, "time of the kernels of collectives, the wait for other ranks with it" },
+    { "bare_collectives", "communication.by_operation", "operation", "exposed_us", "count", NULL, "communication.count",
+      false, false, "time of collectives beside which no other kernel ran" },
     { "memory_owners", "memory.peak.devices", "frame", "requested_bytes", "allocations", NULL, "live_count", true, false,
       "requested bytes in use at the peak, by the innermost frame that is not a library's" },
 };

@@ -13,8 +13,11 @@
 
 #include "poison.h"
 
-#define AS_OFTEN_RATIO 0.02  /* counts per step that differ by less are the same */
-#define NEARLY_ALL_RATIO 0.6 /* of the time of kernels: those that memory bounds do not follow the clock */
+#define AS_OFTEN_RATIO 0.02     /* counts per step that differ by less are the same */
+#define NEARLY_ALL_RATIO 0.6    /* of the time of kernels: those that memory bounds do not follow the clock */
+#define FAMILIES_RATIO 0.9      /* of families, which say less of each kernel: all but a few */
+#define AS_MUCH_RATIO 0.01      /* operations and bytes of a step that differ by less are as many */
+#define MACHINE_LEAST_RATIO 0.1 /* of an operator on the CPU: less is a busy core */
 #define LEAST_OPERATORS 2
 #define LEAST_TIME_RATIO 0.1 /* of what devices or steps take on both sides */
 #define MOST_DIGITS 9        /* products of two such numbers fit */
@@ -84,6 +87,107 @@ static void add_up(const struct call *before, size_t before_count, const struct 
     }
 }
 
+/* ---- families of kernels ---- */
+
+static double number_at(const struct ap_value *root, const char *path)
+{
+    double number = 0;
+    (void)ap_value_number(ap_value_at(root, path), &number);
+    return number;
+}
+
+/* Shapes tell as much arithmetic and as many bytes for a step of either side, and types are the same. */
+static bool is_as_much(const struct ap_comparing *comparing)
+{
+    static const char *const figures[] = { "compute.flops", "compute.bytes" };
+    bool as_much = !ap_value_first(ap_value_member(comparing->comparison, "types"));
+    for (size_t i = 0; i < AP_COUNT_OF(figures); i++) {
+        double before = number_at(comparing->before, figures[i]) / comparing->before_parts,
+               after = number_at(comparing->after, figures[i]) / comparing->after_parts;
+        as_much = as_much && before > 0 && ap_relative_difference(before, after) < AS_MUCH_RATIO;
+    }
+    return as_much;
+}
+
+static const struct ap_value *find_family(const struct ap_value *root, struct ap_text name)
+{
+    const struct ap_value *row = ap_value_first(ap_value_at(root, "gpu.subfamilies"));
+    while (row && !ap_text_equal(ap_text_member(row, "subfamily"), name))
+        row = row->next;
+    return row;
+}
+
+static bool is_communication(const struct ap_value *family)
+{
+    return ap_text_is(ap_text_member(family, "family"), "communication");
+}
+
+static double kernels_ns(const struct ap_value *root, double parts)
+{
+    return (double)ap_integer_at(root, "gpu.kernel.total_dur_us", 0) / parts;
+}
+
+/* Time of kernels of a step but that of collectives, which wait. */
+static double own_ns(const struct ap_value *root, double parts)
+{
+    double ns = kernels_ns(root, parts);
+    for (const struct ap_value *row = ap_value_first(ap_value_at(root, "gpu.subfamilies")); row; row = row->next)
+        ns -= is_communication(row) ? (double)ap_integer_member(row, "total_dur_us", 0) / parts : 0;
+    return ns;
+}
+
+/* A list of operators is cut, families of kernels are not: where a step computes as much, as many kernels of nearly every
+ * family that all take longer are the same work. There are some twenty families at most. */
+static void add_up_families(const struct ap_comparing *comparing, struct sums sums[2])
+{
+    for (const struct ap_value *before = ap_value_first(ap_value_at(comparing->before, "gpu.subfamilies")); before;
+         before = before->next) {
+        const struct ap_value *after = find_family(comparing->after, ap_text_member(before, "subfamily"));
+        double before_ns = (double)ap_integer_member(before, "total_dur_us", 0) / comparing->before_parts,
+               after_ns = (double)ap_integer_member(after, "total_dur_us", 0) / comparing->after_parts,
+               before_count = (double)ap_integer_member(before, "count", 0) / comparing->before_parts,
+               after_count = (double)ap_integer_member(after, "count", 0) / comparing->after_parts;
+        if (is_communication(before) || ap_relative_difference(before_count, after_count) > AS_OFTEN_RATIO ||
+            ap_relative_difference(before_ns, after_ns) < AP_NOISE_LEAST_RATIO)
+            continue;
+        sums[after_ns > before_ns].before_ns += before_ns;
+        sums[after_ns > before_ns].after_ns += after_ns;
+    }
+}
+
+/* ---- operators of a run on the CPU ---- */
+
+static const struct ap_value *find_operator(const struct ap_value *list, struct ap_text name)
+{
+    const struct ap_value *row = ap_value_first(list);
+    while (row && !ap_text_equal(ap_text_member(row, "name"), name))
+        row = row->next;
+    return row;
+}
+
+/* As add_up_families(), of the operators with most time: those that both sides list. Their time before. */
+static double add_up_operators(const struct ap_comparing *comparing, struct sums sums[2])
+{
+    static const char operators[] = "cpu.operators_by_self";
+    const struct ap_value *after_list = ap_value_at(comparing->after, operators);
+    double all_ns = 0;
+    for (const struct ap_value *before = ap_value_first(ap_value_at(comparing->before, operators)); before;
+         before = before->next) {
+        const struct ap_value *after = find_operator(after_list, ap_text_member(before, "name"));
+        double before_ns = (double)ap_integer_member(before, "self_dur_us", 0) / comparing->before_parts,
+               after_ns = (double)ap_integer_member(after, "self_dur_us", 0) / comparing->after_parts,
+               before_count = (double)ap_integer_member(before, "count", 0) / comparing->before_parts,
+               after_count = (double)ap_integer_member(after, "count", 0) / comparing->after_parts;
+        all_ns += before_ns;
+        if (!after || ap_relative_difference(before_count, after_count) > AS_OFTEN_RATIO ||
+            ap_relative_difference(before_ns, after_ns) < MACHINE_LEAST_RATIO)
+            continue;
+        sums[after_ns > before_ns].before_ns += before_ns;
+        sums[after_ns > before_ns].after_ns += after_ns;
+    }
+    return all_ns;
+}
+
 /* ---- the same calls ---- */
 
 static bool is_same_call(const struct call *x, const struct call *y)
@@ -108,11 +212,6 @@ static void take_other_kernel(struct ap_comparing *comparing, const struct call 
     *largest_ns = delta_ns;
     comparing->other_kernel =
         (struct ap_other_kernel){ before->operator, before->kernel, after->kernel, after->ns / before->ns };
-}
-
-static double kernels_ns(const struct ap_value *root, double parts)
-{
-    return (double)ap_integer_at(root, "gpu.kernel.total_dur_us", 0) / parts;
 }
 
 static void match_calls(struct ap_comparing *comparing, const struct call *before, size_t before_count,
@@ -153,19 +252,51 @@ enum ap_status ap_find_same_calls(struct ap_comparing *comparing, struct ap_erro
 
 /* ---- the same work ---- */
 
-static void add_same(struct ap_comparing *comparing, const struct sums *sums)
+static const struct sums *larger_of(const struct sums sums[2])
+{
+    return sums[1].before_ns > sums[0].before_ns ? &sums[1] : &sums[0];
+}
+
+static void add_same(struct ap_comparing *comparing, const char *of, const struct sums *sums, double all_ns)
 {
     struct ap_model *model = comparing->model;
-    double all_ns = (double)ap_integer_at(comparing->comparison, "device.before_us", 0);
-    if (all_ns <= 0 || sums->before_ns <= 0 || sums->before_ns < NEARLY_ALL_RATIO * all_ns) {
-        ap_add_null(model, comparing->comparison, "same_work");
-        return;
-    }
     struct ap_value *same = ap_add_object(model, comparing->comparison, "same_work");
+    ap_add_string(model, same, "of", of);
     ap_add_time(model, same, "before_us", (int64_t)sums->before_ns);
     ap_add_time(model, same, "after_us", (int64_t)sums->after_ns);
     ap_add_quotient(model, same, "share_ratio", sums->before_ns, all_ns);
     ap_add_quotient(model, same, "times", sums->after_ns, sums->before_ns);
+    double more_ns = (sums->after_ns - sums->before_ns) * comparing->after_parts;
+    ap_add_time(model, same, "more_us", more_ns > 0 ? (int64_t)more_ns : 0);
+}
+
+/* Of a run on the CPU only what steps follow. */
+static bool judge_operators(struct ap_comparing *comparing)
+{
+    struct sums sums[2] = { { 0, 0 }, { 0, 0 } };
+    double all_ns = add_up_operators(comparing, sums);
+    const struct sums *larger = larger_of(sums);
+    if (larger->before_ns <= FAMILIES_RATIO * all_ns || comparing->step_delta_ns == 0 ||
+        (larger == &sums[1]) != (comparing->step_delta_ns > 0))
+        return false;
+    add_same(comparing, "operators", larger, all_ns);
+    return true;
+}
+
+static void judge_same(struct ap_comparing *comparing, const struct sums *operators)
+{
+    double all_ns = own_ns(comparing->before, comparing->before_parts),
+           kernels = all_ns + kernels_ns(comparing->after, comparing->after_parts);
+    struct sums families[2] = { { 0, 0 }, { 0, 0 } };
+    bool as_much = is_as_much(comparing);
+    if (as_much)
+        add_up_families(comparing, families);
+    if (all_ns > 0 && operators->before_ns > NEARLY_ALL_RATIO * all_ns)
+        add_same(comparing, "kernels", operators, all_ns);
+    else if (all_ns > 0 && larger_of(families)->before_ns > FAMILIES_RATIO * all_ns)
+        add_same(comparing, "kernels", larger_of(families), all_ns);
+    else if (kernels > 0 || !as_much || !judge_operators(comparing))
+        ap_add_null(comparing->model, comparing->comparison, "same_work");
 }
 
 enum ap_status ap_compare_same(struct ap_comparing *comparing, struct ap_error *reterr)
@@ -178,7 +309,7 @@ enum ap_status ap_compare_same(struct ap_comparing *comparing, struct ap_error *
     AP_AND_THEN(status, open_calls(comparing, comparing->after, comparing->after_parts, &after, &after_count, reterr));
     if (status == AP_OK) {
         add_up(before, before_count, after, after_count, sums);
-        add_same(comparing, sums[1].before_ns > sums[0].before_ns ? &sums[1] : &sums[0]);
+        judge_same(comparing, larger_of(sums));
     }
     AP_FREE(comparing->gate, before, before_count);
     AP_FREE(comparing->gate, after, after_count);
@@ -192,12 +323,14 @@ void ap_add_same_sentence(const struct ap_comparing *comparing, char *text, size
     if (!ap_value_number(ap_value_member(same, "times"), &times) ||
         !ap_value_number(ap_value_member(same, "share_ratio"), &share))
         return;
+    bool on_device = ap_text_is(ap_text_member(same, "of"), "kernels");
     size_t used = strlen(text);
-    (void)snprintf(
-        text + used, bytes - used,
-        "; the same kernels on the same shapes, called as often, take %.2f times as long (%.0f %% of the kernels' "
-        "time): look at the device first (clock, power limit, other processes), then at the program",
-        times, 100 * share);
+    (void)snprintf(text + used, bytes - used,
+                   "; the same %s on the same shapes, called as often, take %.2f times as long (%.0f %% of %s): look at the "
+                   "%s first (clock, power limit, %s), then at the program",
+                   on_device ? "kernels" : "operators", times, 100 * share,
+                   on_device ? "the kernels' time but collectives" : "the operators' time", on_device ? "device" : "machine",
+                   on_device ? "other processes" : "other processes, cores, threads");
 }
 
 /* ---- more of it ---- */
@@ -261,28 +394,38 @@ static bool find_factor(struct ap_text before, struct ap_text after, struct fact
     return i == before.bytes && j == after.bytes && ret_factor->before;
 }
 
-/* What several operators agree on, and none contradicts; 0 = nothing. */
-static double found_times(const struct ap_comparing *comparing, double all_ns)
+/* How many times as much a call works on, and how many times as many calls there are. */
+struct times {
+    double sizes, calls;
+};
+
+/* What several operators agree on, and none contradicts; false = nothing. */
+static bool find_times(const struct ap_comparing *comparing, double all_ns, struct times *ret_times)
 {
     struct factor agreed = { 0 }, factor;
     double ns = 0, square_ns = 0;
     size_t count = 0;
+    *ret_times = (struct times){ 0, 0 };
     for (const struct ap_value *row = ap_value_first(ap_value_member(comparing->comparison, "shapes")); row;
          row = row->next) {
         double row_ns = (double)ap_integer_member(row, "before_us", 0) + (double)ap_integer_member(row, "after_us", 0);
+        double told = number_at(row, "calls_times"), calls = told > 0 ? told : 1;
         bool found = find_factor(ap_text_member(row, "before"), ap_text_member(row, "after"), &factor);
         square_ns += factor.is_square ? row_ns : 0;
         if (!found)
             continue;
         agreed = agreed.before ? agreed : factor;
-        if (agreed.before * factor.after != agreed.after * factor.before)
-            return 0;
+        ret_times->calls = count ? ret_times->calls : calls;
+        if (agreed.before * factor.after != agreed.after * factor.before ||
+            ap_relative_difference(calls, ret_times->calls) > AS_OFTEN_RATIO)
+            return false;
         ns += row_ns;
         count++;
     }
-    if (square_ns > LEAST_TIME_RATIO * all_ns)
-        return 0;
-    return count >= LEAST_OPERATORS && ns > LEAST_TIME_RATIO * all_ns ? (double)agreed.after / (double)agreed.before : 0;
+    if (square_ns > LEAST_TIME_RATIO * all_ns || count < LEAST_OPERATORS || ns <= LEAST_TIME_RATIO * all_ns)
+        return false;
+    ret_times->sizes = (double)agreed.after / (double)agreed.before;
+    return true;
 }
 
 /* Where the change does not stand out. How much steps of the host vary says nothing of devices that are behind. */
@@ -306,14 +449,21 @@ void ap_add_sizes_sentence(const struct ap_comparing *comparing, char *text, siz
                behind ? comparing->before_step_ns : (double)ap_integer_at(comparing->comparison, "steps.before_p50_us", 0),
            after_ns =
                behind ? comparing->after_step_ns : (double)ap_integer_at(comparing->comparison, "steps.after_p50_us", 0);
-    double times = before_ns > 0 && after_ns > 0 ? found_times(comparing, before_ns + after_ns) : 0;
-    if (times <= 0 || !comparing->alike)
+    struct times times;
+    if (before_ns <= 0 || after_ns <= 0 || !comparing->alike || !find_times(comparing, before_ns + after_ns, &times))
         return;
-    double change = after_ns / times / before_ns - 1;
+    double as_much = times.sizes * times.calls, change = after_ns / as_much / before_ns - 1;
+    bool is_split = ap_relative_difference(as_much, 1) <= AS_OFTEN_RATIO;
     size_t used = strlen(text);
-    (void)snprintf(text + used, bytes - used,
-                   "; by its shapes a step holds %.4g times as much (batch or length): for as much, it takes %.1f %% %s",
-                   times, 100 * fabs(change), change < 0 ? "less" : "more");
+    if (is_split)
+        (void)snprintf(text + used, bytes - used,
+                       "; by its shapes a step holds as much, in %.4g times as many calls on %.4g times as much each",
+                       times.calls, times.sizes);
+    else
+        (void)snprintf(text + used, bytes - used,
+                       "; by its shapes a step holds %.4g times as much (batch or length): for as much, it takes %.1f %% %s",
+                       as_much, 100 * fabs(change), change < 0 ? "less" : "more");
     used = strlen(text);
-    add_noise_of(comparing, change, text + used, bytes - used);
+    if (!is_split)
+        add_noise_of(comparing, change, text + used, bytes - used);
 }

@@ -237,6 +237,56 @@ double ap_stall_ns(const struct ap_comparing *comparing)
     return is_known ? comparing->noise_ratio / AP_NOISE_SPREADS * comparing->whole_ns / sqrt(fewer) : 0;
 }
 
+/* ---- what the median does not see ---- */
+
+#define LONG_STEP_TIMES 1.5  /* of the median, from where on a step is one of the long ones */
+#define MEAN_LEAST_RATIO 0.2 /* of the longer mean: less may be one step by chance */
+#define PERIOD_LEAST_COUNT 3 /* steps that begin one after the other */
+
+static int64_t count_long(const struct sample *sample)
+{
+    int64_t p50_ns = ap_quantile(sample->values, sample->count, 50), count = 0;
+    for (size_t i = 0; i < sample->count; i++)
+        count += (double)sample->values[i] > LONG_STEP_TIMES * (double)p50_ns;
+    return count;
+}
+
+/* Steps of which few are long change the mean alone. */
+static void add_long(struct ap_comparing *comparing, struct ap_value *steps, const struct samples *samples)
+{
+    int64_t before_ns = mean_of(&samples->before), after_ns = mean_of(&samples->after);
+    const struct sample *longer = after_ns > before_ns ? &samples->after : &samples->before;
+    bool is_known = !comparing->several &&
+                    (comparing->step_change == AP_CHANGE_none || comparing->step_change == AP_CHANGE_unclear) &&
+                    ap_relative_difference((double)before_ns, (double)after_ns) >= MEAN_LEAST_RATIO;
+    int64_t count = is_known ? count_long(longer) : 0;
+    ap_add_known_count(comparing->model, steps, "long_count", count > 0, count);
+}
+
+/* From the start of one step to that of the next, in the middle of all; -1 = too few. */
+static int64_t period_ns(struct sample *sample, const struct ap_value *rows)
+{
+    const struct ap_value *row = ap_value_first(rows);
+    sample->count = 0;
+    for (; row && row->next; row = row->next) {
+        int64_t ns = ap_integer_member(row->next, "start_us", 0) - ap_integer_member(row, "start_us", 0);
+        if (ns > 0 && is_steady(row))
+            sample->values[sample->count++] = ns;
+    }
+    return sample->count + 1 >= PERIOD_LEAST_COUNT ? ap_quantile(sample->values, sample->count, 50) : -1;
+}
+
+/* Marks of steps may leave out what changed: what stands between them. */
+static void add_periods(struct ap_comparing *comparing, struct ap_value *steps, struct samples *samples)
+{
+    int64_t before_ns = comparing->several ? -1 : period_ns(&samples->before, samples->before_rows),
+            after_ns = comparing->several ? -1 : period_ns(&samples->after, samples->after_rows);
+    ap_add_known_time(comparing->model, steps, "before_period_us", before_ns >= 0, before_ns);
+    ap_add_known_time(comparing->model, steps, "after_period_us", after_ns >= 0, after_ns);
+}
+
+/* ---- the test ---- */
+
 static void judge_steps(struct ap_comparing *comparing, struct samples *samples, const struct ap_rank_test *test,
                         int64_t before_p50_ns, int64_t after_p50_ns)
 {
@@ -284,6 +334,8 @@ static enum ap_status add_steps(struct ap_comparing *comparing, struct samples *
     ap_add_ratio(model, steps, "least_ratio", AP_STEP_LEAST_RATIO);
     ap_add_string(model, steps, "change", ap_change_name(ap_change_said(comparing, comparing->step_change)));
     add_step_note(comparing, steps, samples, &test);
+    add_long(comparing, steps, samples);
+    add_periods(comparing, steps, samples);
     return AP_OK;
 }
 
@@ -413,6 +465,42 @@ const struct ap_value *ap_largest_part(const struct ap_comparing *comparing)
             largest = part;
     }
     return comparing->step_change == AP_CHANGE_worse || comparing->step_change == AP_CHANGE_better ? largest : NULL;
+}
+
+void ap_add_long_sentence(const struct ap_comparing *comparing, char *text, size_t bytes)
+{
+    const struct ap_value *steps = ap_value_member(comparing->comparison, "steps");
+    int64_t count = ap_integer_member(steps, "long_count", 0), before_ns = ap_integer_member(steps, "before_mean_us", 0),
+            after_ns = ap_integer_member(steps, "after_mean_us", 0);
+    const char *all = after_ns > before_ns ? "after_count" : "before_count";
+    char before[AP_VALUE_TEXT_BYTES], after[AP_VALUE_TEXT_BYTES];
+    if (count <= 0)
+        return;
+    (void)ap_format_value(ap_value_member(steps, "before_mean_us"), before, sizeof(before));
+    (void)ap_format_value(ap_value_member(steps, "after_mean_us"), after, sizeof(after));
+    size_t used = strlen(text);
+    (void)snprintf(text + used, bytes - used,
+                   "; in the mean a step takes %s, it took %s before: %lld of %lld %s much longer", after, before,
+                   (long long)count, (long long)ap_integer_member(steps, all, 0), after_ns > before_ns ? "are" : "were");
+}
+
+/* Steps that begin further apart than they did, and are as long. */
+void ap_add_period_sentence(const struct ap_comparing *comparing, char *text, size_t bytes)
+{
+    const struct ap_value *steps = ap_value_member(comparing->comparison, "steps");
+    double before_ns = (double)ap_integer_member(steps, "before_period_us", -1),
+           after_ns = (double)ap_integer_member(steps, "after_period_us", -1);
+    double delta_ns = fabs(after_ns - before_ns), inside_ns = fabs((double)ap_integer_member(steps, "delta_us", 0));
+    char before[AP_VALUE_TEXT_BYTES], after[AP_VALUE_TEXT_BYTES];
+    if (before_ns < 0 || after_ns < 0 || comparing->behind ||
+        ap_relative_difference(before_ns, after_ns) < larger(comparing->noise_ratio, AP_NOISE_UNKNOWN_RATIO) ||
+        delta_ns < 2 * inside_ns)
+        return;
+    (void)ap_format_value(ap_value_member(steps, "before_period_us"), before, sizeof(before));
+    (void)ap_format_value(ap_value_member(steps, "after_period_us"), after, sizeof(after));
+    size_t used = strlen(text);
+    (void)snprintf(text + used, bytes - used, "; but steps begin %s apart, %s before: what changed lies between them", after,
+                   before);
 }
 
 static const char *const causes[][2] = {

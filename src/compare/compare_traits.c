@@ -27,8 +27,8 @@ static double larger(double a, double b)
 struct typed {
     struct ap_text name, dims; /* what is compared: dims only where they are part of it */
     struct ap_text type;       /* or its shapes, or how its tensors lie */
-    double ns;
-    bool is_shared; /* the other side has it too */
+    double ns, count;          /* of a step, where both sides have steps */
+    bool is_shared;            /* the other side has it too */
 };
 
 /* The first tensor's: "["", "c10::BFloat16", "Scalar"]" as shapes are recorded. */
@@ -107,8 +107,10 @@ static size_t add_up(struct typed *typed, size_t count)
     ap_sort(typed, count, sizeof(typed[0]), by_name_type_and_time);
     for (size_t i = 0, end; i < count; i = end) {
         struct typed sum = typed[i];
-        for (end = i + 1; end < count && by_name_and_type(&typed[end], &typed[i]) == 0; end++)
+        for (end = i + 1; end < count && by_name_and_type(&typed[end], &typed[i]) == 0; end++) {
             sum.ns += typed[end].ns;
+            sum.count += typed[end].count;
+        }
         typed[kept++] = sum;
     }
     return kept;
@@ -196,7 +198,8 @@ static enum ap_status open_types(struct ap_comparing *comparing, const char *siz
         struct typed typed = { .name = ap_text_member(row, "name"),
                                .dims = trait->of_dims ? dims_of(row) : AP_TEXT(""),
                                .type = trait->of(row),
-                               .ns = size_of(row, size_key) / parts };
+                               .ns = size_of(row, size_key) / parts,
+                               .count = (double)ap_integer_member(row, "count", 0) / parts };
         if (typed.type.bytes)
             (*ret_typed)[count++] = typed;
     }
@@ -220,6 +223,8 @@ static void add_type_change(struct ap_comparing *comparing, const struct trait *
     ap_add_text(model, row, "after", after->type);
     ap_add_time(model, row, "before_us", (int64_t)before->ns);
     ap_add_time(model, row, "after_us", (int64_t)after->ns);
+    if (trait->is_alone && !trait->of_dims)
+        ap_add_quotient(model, row, "calls_times", after->count, before->count);
 }
 
 static enum ap_status add_types(struct ap_comparing *comparing, const char *size_key, const struct trait *trait,

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * compare_work.c - whether what two recordings hold can be set against each other: as much work in both, steps that are as
  * long as their work, ranks that are known, and recordings of a run. */
+#include <stdio.h>
+#include <string.h>
+
 #include "comparing.h"
 
 #include "poison.h"
@@ -8,6 +11,9 @@
 /* Steps of the host are not those of the run, where the devices work so much longer than all of them last. */
 #define BEHIND_TIMES 1.25
 #define SAME_CALLS_RATIO 0.6 /* of what kernels take in one of both */
+/* Of operators that both have: names, and calls of each, since once is what a start does too. */
+#define LEAST_NAMES 4
+#define LEAST_CALLS 2
 
 static double number_at(const struct ap_value *root, const char *path)
 {
@@ -48,6 +54,32 @@ void ap_compare_work(struct ap_comparing *comparing)
         comparing->longer_change = ap_change_of(after_ns - before_ns, AP_BETTER_lower);
 }
 
+static const struct ap_value *find_operator(const struct ap_value *list, struct ap_text name)
+{
+    const struct ap_value *row = ap_value_first(list);
+    while (row && !ap_text_equal(ap_text_member(row, "name"), name))
+        row = row->next;
+    return row;
+}
+
+/* A longer recording of the same calls everything more often. Where most operators of both are called as often to the call,
+ * both hold as many rounds, and the others are what the program does otherwise. Lists of a report are short. */
+static bool most_calls_are_as_many(const struct ap_comparing *comparing)
+{
+    static const char operators[] = "cpu.operators_by_self";
+    const struct ap_value *before = ap_value_at(comparing->before, operators);
+    size_t both = 0, as_many = 0;
+    for (const struct ap_value *row = ap_value_first(ap_value_at(comparing->after, operators)); row; row = row->next) {
+        const struct ap_value *other = find_operator(before, ap_text_member(row, "name"));
+        int64_t now = ap_integer_member(row, "count", 0), was = ap_integer_member(other, "count", 0);
+        if (now < LEAST_CALLS || was < LEAST_CALLS)
+            continue;
+        both++;
+        as_many += now == was;
+    }
+    return both >= LEAST_NAMES && 2 * as_many >= both;
+}
+
 /* Without steps: a longer recording takes longer for that alone, unless both hold as much, or the same calls and what one of
  * them does beside. */
 bool ap_lengths_differ(const struct ap_comparing *comparing)
@@ -56,7 +88,7 @@ bool ap_lengths_differ(const struct ap_comparing *comparing)
     double before_ns = number_at(comparing->before, window), after_ns = number_at(comparing->after, window);
     double before = number_at(comparing->before, work), after = number_at(comparing->after, work);
     bool as_much = (before > 0 && after > 0 && ap_relative_difference(before, after) <= AP_WORK_LEAST_RATIO) ||
-                   comparing->same_calls_ratio > SAME_CALLS_RATIO;
+                   comparing->same_calls_ratio > SAME_CALLS_RATIO || most_calls_are_as_many(comparing);
     return !comparing->per_step && before_ns > 0 && after_ns > 0 && !as_much &&
            ap_relative_difference(before_ns, after_ns) > AP_LENGTH_LEAST_RATIO;
 }
@@ -101,4 +133,36 @@ const char *ap_recording_kind(const struct ap_value *root)
             if (ap_text_is(ap_text_member(row, "rule_id"), kinds[i][0]))
                 return kinds[i][1];
     return "a run";
+}
+
+static double in_collectives_ns(const struct ap_value *root, double parts)
+{
+    double device_ns = number_at(root, "communication.total_dur_us");
+    return (device_ns > 0 ? device_ns : number_at(root, "communication.host_collectives.total_dur_us")) / parts;
+}
+
+/* Ranks of one run leave a collective together: of steps that last as long, who spends less of one in collectives comes
+ * later. Whether both are of one run is the user's to say. */
+void ap_add_ranks_sentence(const struct ap_comparing *comparing, char *text, size_t bytes)
+{
+    double rank[] = { number_at(comparing->before, "trace.rank"), number_at(comparing->after, "trace.rank") };
+    double ranks = number_at(comparing->after, "trace.world_size");
+    double step_ns[] = { number_at(comparing->before, "steps.mean_us"), number_at(comparing->after, "steps.mean_us") };
+    double ns[] = { in_collectives_ns(comparing->before, comparing->before_parts),
+                    in_collectives_ns(comparing->after, comparing->after_parts) };
+    if (rank[0] == rank[1] || ranks < 2 || ranks != number_at(comparing->before, "trace.world_size"))
+        return;
+    size_t used = strlen(text);
+    (void)snprintf(text + used, bytes - used,
+                   "; if both are of one run, give both files together, without a baseline: that tells which rank is late");
+    int late = ns[1] < ns[0];
+    if (!comparing->per_step || ns[late] <= 0 || ap_relative_difference(step_ns[0], step_ns[1]) > AP_NOISE_LEAST_RATIO ||
+        ns[!late] - ns[late] < AP_NOISE_LEAST_RATIO * step_ns[late])
+        return;
+    used = strlen(text);
+    (void)snprintf(
+        text + used, bytes - used,
+        "; steps last as long, and rank %.0f spends %.1f %% less of a step in collectives than rank %.0f: then rank "
+        "%.0f waits for it",
+        rank[late], 100 * (ns[!late] - ns[late]) / step_ns[late], rank[!late], rank[!late]);
 }

@@ -123,6 +123,10 @@ bool ap_lengths_differ(const struct ap_comparing *comparing);
 /** One side is of several ranks, and the other of none that can be seen. */
 bool ap_ranks_differ(const struct ap_comparing *comparing);
 
+/** Of traces of two ranks of as many: how to read them together, and which of both comes later if they are of one run,
+ *  behind the text. */
+void ap_add_ranks_sentence(const struct ap_comparing *comparing, char *text, size_t bytes);
+
 /** What a recording is of, by the findings that say that it is of no run: "a run", "a start". */
 const char *ap_recording_kind(const struct ap_value *root);
 
@@ -131,6 +135,9 @@ AP_MUST_CHECK enum ap_status ap_compare_steps(struct ap_comparing *comparing, st
 /** The part of the step that changed most, in the direction of the step; NULL where none did. The causes of idle time stand
  *  for it. */
 const struct ap_value *ap_largest_part(const struct ap_comparing *comparing);
+/** What medians of steps do not show, behind the text: that few are long; that more lies between them. */
+void ap_add_long_sentence(const struct ap_comparing *comparing, char *text, size_t bytes);
+void ap_add_period_sentence(const struct ap_comparing *comparing, char *text, size_t bytes);
 void ap_add_part_sentence(const struct ap_comparing *comparing, char *text, size_t bytes);
 /** compare_pairs.c: "replaced", "layout"; and what ap_compare_traits adds */
 AP_MUST_CHECK enum ap_status ap_compare_pairs(struct ap_comparing *comparing, struct ap_error *reterr);
@@ -150,6 +157,14 @@ AP_MUST_CHECK enum ap_status ap_find_same_calls(struct ap_comparing *comparing, 
 void ap_add_other_kernel_sentence(const struct ap_comparing *comparing, char *text, size_t bytes);
 void ap_add_alone_sentence(const struct ap_comparing *comparing, char *text, size_t bytes);
 void ap_add_launches_sentence(const struct ap_comparing *comparing, char *text, size_t bytes);
+/** compare_longer.c: how many kernels and operators take longer, or less, and which most, behind the text; @with_device:
+ *  devices were recorded on both sides. */
+void ap_add_rows_sentence(const struct ap_comparing *comparing, bool with_device, char *text, size_t bytes);
+/** compare_pieces.c: that most operators are called more often and are shorter each, or the other way round, behind the
+ *  text. */
+void ap_add_pieces_sentence(const struct ap_comparing *comparing, char *text, size_t bytes);
+/** Which collective takes longer, or has less beside it, where steps follow. */
+void ap_add_collectives_sentence(const struct ap_comparing *comparing, char *text, size_t bytes);
 /** Of a text from there on, how many bytes a sentence of the verdict shows. */
 int ap_shown_bytes(struct ap_text text, size_t from);
 /** compare_same.c: "same_work", behind ap_compare_device; and what the verdict says of it, if anything. */

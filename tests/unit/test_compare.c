@@ -1442,6 +1442,320 @@ static void batches_are_guessed(void)
        "no batch in these");
 }
 
+/* A list to add to. */
+static struct ap_value *list_at(struct ap_model *model, const char *path)
+{
+    struct ap_value *list = tree_place(model, path);
+    return list->type == AP_VALUE_LIST ? list : put_list(model, path);
+}
+
+/* ---- collectives ---- */
+
+struct collective_row {
+    int64_t count, total_ns, bare_ns; /* of a step */
+};
+
+static void put_collective(struct ap_model *model, const char *operation, const struct collective_row *of)
+{
+    struct ap_value *row = ap_add_object(model, put_list(model, "communication.by_operation"), NULL);
+    ap_add_string(model, row, "operation", operation);
+    ap_add_count(model, row, "count", 12 * of->count);
+    ap_add_time(model, row, "total_dur_us", 12 * of->total_ns);
+    ap_add_time(model, row, "exposed_us", 12 * of->bare_ns);
+    put_count(model, "communication.count", 12 * of->count);
+    put_time(model, "operators.device_us", 60 * MS);
+}
+
+static void a_collective_that_steps_follow_is_told(void)
+{
+    static const char link[] =
+        "; allreduce takes 4 ms a step, 2 ms before (the link, or the wait for a rank that comes later",
+                      calls[] = "; allreduce takes 4 ms a step, 2 ms before, in 40 calls, 2 before",
+                      bare[] =
+                          "; allreduce takes 2 ms a step without a kernel beside it, 500 us before, and as long as before "
+                          "in all: less runs beside it";
+    static const struct {
+        struct collective_row after;
+        int64_t step_ns;
+        const char *told, *largest;
+    } cases[] = {
+        { { 2, 4 * MS, 2 * MS }, 12 * MS, link, "allreduce" },
+        { { 40, 4 * MS, 2 * MS }, 12 * MS, calls, "allreduce" },
+        { { 2, 2 * MS, 2 * MS }, 12 * MS, bare, "allreduce without a kernel beside it" },
+        { { 2, 2 * MS, 2 * MS }, 10 * MS, NULL, NULL }, /* steps are as long as they were */
+        { { 2, 2 * MS, 0 }, 12 * MS, NULL, NULL },
+    };
+    for (size_t i = 0; i < AP_COUNT_OF(cases); i++) {
+        struct ap_model before, after;
+        build_report(&before, 10 * MS, 5 * MS, 1);
+        build_report(&after, cases[i].step_ns, 5 * MS, 2);
+        put_collective(&before, "allreduce", &(struct collective_row){ 2, 2 * MS, MS / 2 });
+        put_collective(&after, "allreduce", &cases[i].after);
+        const struct ap_value *comparison = compare(&after, &before);
+        is_int(sentence_has(comparison, "; allreduce takes"), cases[i].told != NULL, "told where steps follow");
+        ok(!cases[i].told || sentence_has(comparison, cases[i].told), "what of it changed");
+        ok(!cases[i].told || ap_text_is(ap_text_at(comparison, "largest.time.name"), cases[i].largest), "and most of all");
+        ap_model_release(&before);
+        ap_model_release(&after);
+    }
+}
+
+/* ---- families of kernels ---- */
+
+static void put_family(struct ap_model *model, const char *name, const char *family, int64_t count, int64_t step_ns)
+{
+    struct ap_value *row = ap_add_object(model, list_at(model, "gpu.subfamilies"), NULL);
+    ap_add_string(model, row, "subfamily", name);
+    ap_add_string(model, row, "family", family);
+    ap_add_count(model, row, "count", 12 * count);
+    ap_add_time(model, row, "total_dur_us", 12 * step_ns);
+}
+
+static void put_families(struct ap_model *model, int64_t gemm_ns, int64_t elementwise_ns, int64_t count, int64_t flops)
+{
+    put_family(model, "gemm", "GEMM", 4, gemm_ns);
+    put_family(model, "elementwise", "elementwise", count, elementwise_ns);
+    put_family(model, "collective", "communication", 1, 3 * MS);
+    put_time(model, "gpu.kernel.total_dur_us", 12 * (gemm_ns + elementwise_ns + 3 * MS));
+    put_count(model, "compute.flops", flops);
+    put_count(model, "compute.bytes", 1000);
+}
+
+/* A lower clock slows kernels of all kinds, and collectives wait as they did. */
+static void kernels_of_all_kinds_that_take_longer_are_the_devices(void)
+{
+    static const struct {
+        int64_t gemm_ns, elementwise_ns, count, flops;
+        bool is_same;
+    } cases[] = {
+        { 6 * MS, 3 * MS, 8, 1000, true },   { 6 * MS, 2 * MS, 8, 1000, false }, /* one kind alone */
+        { 6 * MS, 3 * MS, 16, 1000, false },                                     /* more kernels */
+        { 6 * MS, 3 * MS, 8, 1500, false },                                      /* more work in each */
+        { 6 * MS, 3 * MS, 8, 0, false },                                         /* not known */
+    };
+    for (size_t i = 0; i < AP_COUNT_OF(cases); i++) {
+        struct ap_model before, after;
+        build_report(&before, 10 * MS, 5 * MS, 1);
+        build_report(&after, 13 * MS, 8 * MS, 2);
+        put_families(&before, 4 * MS, 2 * MS, 8, 1000);
+        put_families(&after, cases[i].gemm_ns, cases[i].elementwise_ns, cases[i].count, cases[i].flops);
+        is_int(sentence_has(compare(&after, &before), "called as often, take 1.50 times as long (100 %"), cases[i].is_same,
+               "all kinds, as many kernels, as much work");
+        ap_model_release(&before);
+        ap_model_release(&after);
+    }
+}
+
+/* ---- work in other pieces ---- */
+
+static void put_counts(struct ap_model *model, int64_t more_calls, int64_t each_ns)
+{
+    static const char *const names[] = { "aten::addmm", "aten::gelu", "aten::view", "aten::add" };
+    for (size_t i = 0; i < AP_COUNT_OF(names); i++) {
+        struct ap_value *row = ap_add_object(model, list_at(model, "cpu.operators_by_self"), NULL);
+        ap_add_string(model, row, "name", names[i]);
+        ap_add_count(model, row, "count", 4 * more_calls);
+        ap_add_time(model, row, "self_dur_us", 4 * more_calls * each_ns);
+    }
+}
+
+static void work_in_other_pieces_is_told(void)
+{
+    static const char cut[] =
+        "; aten::addmm is called 16 times as often, and takes 0.1 times as long each, as most operators "
+        "do: work in smaller pieces",
+                      joined[] = "; aten::addmm is called 0.0625 times as often, and takes 10 times as long each, as most "
+                                 "operators do: work put together";
+    static const struct {
+        int64_t more_calls, each_ns;
+        bool told;
+    } cases[] = {
+        { 16, MS, true },
+        { 16, 10 * MS, false }, /* a longer recording */
+        { 2, MS, false },       /* each is faster, and there are hardly more */
+    };
+    for (size_t i = 0; i < AP_COUNT_OF(cases); i++) {
+        struct ap_model before, after, again;
+        build_report(&before, 10 * MS, 5 * MS, 1);
+        build_report(&after, 20 * MS, 5 * MS, 2);
+        build_report(&again, 10 * MS, 5 * MS, 1);
+        put_counts(&before, 1, 10 * MS);
+        put_counts(&after, cases[i].more_calls, cases[i].each_ns);
+        put_counts(&again, 1, 10 * MS);
+        tree_place(&before, "steps")->type = AP_VALUE_NULL;
+        tree_place(&after, "steps")->type = AP_VALUE_NULL;
+        tree_place(&again, "steps")->type = AP_VALUE_NULL;
+        is_int(sentence_has(compare(&after, &before), cut), cases[i].told, "more calls, shorter each");
+        is_int(sentence_has(compare(&again, &after), joined), cases[i].told, "and the other way round");
+        ap_model_release(&before);
+        ap_model_release(&after);
+        ap_model_release(&again);
+    }
+}
+
+/* As many calls of a batch that is cut into micro-batches: a step holds what it held. */
+static void micro_batches_are_as_much_in_all(void)
+{
+    static const struct {
+        int64_t calls;
+        const char *told;
+    } cases[] = { { 4, "; by its shapes a step holds as much, in 4 times as many calls on 0.25 times as much each" },
+                  { 1, "; by its shapes a step holds 0.25 times as much (batch or length)" } };
+    for (size_t i = 0; i < AP_COUNT_OF(cases); i++) {
+        struct ap_model before, after;
+        build_report(&before, 10 * MS, 5 * MS, 1);
+        build_report(&after, 14 * MS, 5 * MS, 2);
+        put_layers(&before, "[[16, 64], [64]]", "[[16, 64], [64]]", NULL);
+        put_layers(&after, "[[4, 64], [64]]", "[[4, 64], [64]]", NULL);
+        for (int side = 0; side < 2; side++)
+            for (struct ap_value *row = tree_place(side ? &after : &before, "operators.by_shape")->as.children.first; row;
+                 row = row->next)
+                ap_add_count(side ? &after : &before, row, "count", 12 * (side ? cases[i].calls : 1));
+        ok(sentence_has(compare(&after, &before), cases[i].told), cases[i].told);
+        ap_model_release(&before);
+        ap_model_release(&after);
+    }
+}
+
+/* Without marks of steps: as many calls of most operators are as many rounds. */
+static void as_many_calls_are_as_much_work(void)
+{
+    for (int64_t more = 1; more <= 2; more++) {
+        struct ap_model before, after;
+        build_report(&before, 10 * MS, 5 * MS, 1);
+        build_report(&after, 20 * MS, 15 * MS, 2);
+        put_count(&before, "cpu.operator_summary.events", 100);
+        put_count(&after, "cpu.operator_summary.events", 200);
+        put_counts(&before, 1, MS);
+        put_counts(&after, more, MS);
+        tree_place(&before, "steps")->type = AP_VALUE_NULL;
+        tree_place(&after, "steps")->type = AP_VALUE_NULL;
+        is_int(ap_value_at(compare(&after, &before), "largest.time")->type != AP_VALUE_NULL, more == 1,
+               "what else is done is a change");
+        ap_model_release(&before);
+        ap_model_release(&after);
+    }
+}
+
+/* Two ranks of one run: who waits less in collectives comes later. */
+static void of_two_ranks_the_later_one_is_told(void)
+{
+    static const struct {
+        int64_t ranks, step_ns, wait_ns;
+        bool together, told;
+    } cases[] = {
+        { 4, 10 * MS, MS, true, true },
+        { 4, 10 * MS, 3 * MS - MS / 10, true, false }, /* about as much */
+        { 4, 14 * MS, MS, true, false },               /* steps of another length */
+        { 8, 10 * MS, MS, false, false },              /* of another run */
+    };
+    for (size_t i = 0; i < AP_COUNT_OF(cases); i++) {
+        struct ap_model before, after;
+        build_report(&before, 10 * MS, 5 * MS, 1);
+        build_report(&after, cases[i].step_ns, 5 * MS, 2);
+        put_ranks(&before, 4, 12);
+        put_ranks(&after, cases[i].ranks, 12);
+        put_count(&before, "trace.rank", 0);
+        put_count(&after, "trace.rank", 3);
+        put_time(&before, "communication.total_dur_us", 12 * 3 * MS);
+        put_time(&after, "communication.total_dur_us", 12 * cases[i].wait_ns);
+        const struct ap_value *comparison = compare(&after, &before);
+        is_int(sentence_has(comparison, "give both files together"), cases[i].together, "as many ranks");
+        is_int(sentence_has(comparison,
+                            "rank 3 spends 20.0 % less of a step in collectives than rank 0: then rank 0 waits for it"),
+               cases[i].told, "who is late");
+        ap_model_release(&before);
+        ap_model_release(&after);
+    }
+}
+
+/* On a busy machine everything takes longer, for as much work. */
+static void operators_that_all_take_longer_are_the_machines(void)
+{
+    static const struct {
+        int64_t calls, each_ns, flops;
+        bool is_same;
+    } cases[] = {
+        { 1, 2 * MS, 1000, true },
+        { 2, 2 * MS, 1000, false },
+        { 1, 2 * MS, 2000, false },
+        { 1, MS + MS / 20, 1000, false }, /* hardly longer */
+    };
+    for (size_t i = 0; i < AP_COUNT_OF(cases); i++) {
+        struct ap_model before, after;
+        build_report(&before, 10 * MS, 5 * MS, 1);
+        build_report(&after, 20 * MS, 5 * MS, 2);
+        for (int side = 0; side < 2; side++) {
+            struct ap_model *model = side ? &after : &before;
+            put_counts(model, side ? cases[i].calls : 1, side ? cases[i].each_ns : MS);
+            put_count(model, "compute.flops", side ? cases[i].flops : 1000);
+            put_count(model, "compute.bytes", 1000);
+            put_time(model, "gpu.kernel.total_dur_us", 0);
+        }
+        const struct ap_value *comparison = compare(&after, &before);
+        is_int(sentence_has(comparison,
+                            "; the same operators on the same shapes, called as often, take 2.00 times as long (100 %"),
+               cases[i].is_same, "all operators, as many calls, as much work");
+        is_int(ap_value_at(comparison, "same_work")->type != AP_VALUE_NULL, cases[i].is_same, "and as a figure");
+        ap_model_release(&before);
+        ap_model_release(&after);
+    }
+}
+
+/* ---- what medians do not show ---- */
+
+/* Steps of 10 ms, some of them @times as long, which begin @apart_ns after the last one's end. */
+static void put_steps(struct ap_model *model, int64_t long_count, int64_t times, int64_t apart_ns)
+{
+    int64_t at_ns = 0, i = 0;
+    for (struct ap_value *row = tree_place(model, "steps.rows")->as.children.first; row; row = row->next, i++) {
+        struct ap_value *dur = row->as.children.first->next; /* behind "steady" */
+        dur->as.integer = i < long_count ? times * dur->as.integer : dur->as.integer;
+        ap_add_time(model, row, "start_us", at_ns);
+        at_ns += dur->as.integer + apart_ns;
+    }
+}
+
+static void what_medians_hide_is_told(void)
+{
+    static const struct {
+        int64_t long_count, times, apart_ns;
+        const char *told;
+    } cases[] = {
+        { 3, 4, 0, "before: 3 of 12 are much longer" },
+        { 0, 1, 9 * MS, " before: what changed lies between them" },
+        { 1, 2, 0, NULL }, /* one step, a little longer */
+        { 0, 1, MS / 2, NULL },
+    };
+    for (size_t i = 0; i < AP_COUNT_OF(cases); i++) {
+        struct ap_model before, after;
+        build_report(&before, 10 * MS, 5 * MS, 1);
+        build_report(&after, 10 * MS, 5 * MS, 2);
+        put_steps(&before, 0, 1, 0);
+        put_steps(&after, cases[i].long_count, cases[i].times, cases[i].apart_ns);
+        const struct ap_value *comparison = compare(&after, &before);
+        ok(!cases[i].told || sentence_has(comparison, cases[i].told), "what the medians do not show");
+        is_int(sentence_has(comparison, "much longer") || sentence_has(comparison, "between them"), cases[i].told != NULL,
+               "and nothing else");
+        ap_model_release(&before);
+        ap_model_release(&after);
+    }
+}
+
+/* The host waits for kernels in whatever call it is: that this call takes longer is no cause. */
+static void waiting_for_slower_kernels_is_no_new_cause(void)
+{
+    for (int64_t kernels = 5; kernels <= 8; kernels += 3) {
+        struct ap_model before, after;
+        build_report(&before, 10 * MS, 5 * MS, 1);
+        build_report(&after, 13 * MS, kernels * MS, 2);
+        put_finding(&after, "Copies", "cpu", "high", 36 * MS);
+        is_int(sentence_has(compare(&after, &before), "; new: Copies"), kernels == 5, "new only where kernels did not grow");
+        ap_model_release(&before);
+        ap_model_release(&after);
+    }
+}
+
 int main(void)
 {
     ap_gate_init(&gate, 0);
@@ -1494,6 +1808,15 @@ int main(void)
     sizes_without_a_line();
     no_line_where_none_fits();
     batches_are_guessed();
+    a_collective_that_steps_follow_is_told();
+    kernels_of_all_kinds_that_take_longer_are_the_devices();
+    work_in_other_pieces_is_told();
+    micro_batches_are_as_much_in_all();
+    as_many_calls_are_as_much_work();
+    operators_that_all_take_longer_are_the_machines();
+    of_two_ranks_the_later_one_is_told();
+    what_medians_hide_is_told();
+    waiting_for_slower_kernels_is_no_new_cause();
     is_u64(atomic_load(&gate.used_bytes), 0, "all memory was given back");
     return done();
 }

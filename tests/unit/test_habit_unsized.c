@@ -505,8 +505,46 @@ static void sparse_matrices_of_each_layer_are_told(void)
     }
 }
 
+/* Steps that end with a concatenation and what is called behind it; the cut has a node with @sequence. */
+static void queue(struct run *run, const char *then, const char *more, uint32_t sequence)
+{
+    begin(run);
+    for (int step = 0; step < 4; step++) {
+        int64_t start_us = 1000 * step;
+        char name[40];
+        (void)snprintf(name, sizeof(name), "ProfilerStep#%d", step);
+        row(run, "1", name, ANNOTATION, start_us, 1000);
+        op(run, "aten::linear", start_us + 10, 100, (uint32_t)(100 * step + 10));
+        node(run, start_us + 200, 100, (uint32_t)(100 * step + 10));
+        row(run, "1", "Optimizer.step#SGD.step", ANNOTATION, start_us + 400, 50);
+        op(run, "aten::cat", start_us + 500, 200, sequence ? sequence + (uint32_t)(100 * step) : 0);
+        op(run, then, start_us + 710, 5, sequence ? sequence + (uint32_t)(100 * step) + 1 : 0);
+        op(run, more, start_us + 750, 5, sequence ? sequence + (uint32_t)(100 * step) + 2 : 0);
+    }
+    analyze(run);
+}
+
+static void queues_that_are_copied_whole_are_told(void)
+{
+    struct run run;
+    queue(&run, "aten::slice", "aten::contiguous", 0);
+    is_int(habit(&run, "growing_cat", "count"), 4, "once a step");
+    is_int(habit(&run, "growing_cat", "total_us"), 4 * (200 + 35), "with what is given back behind it");
+    end(&run);
+    queue(&run, "aten::slice", "aten::slice", 0);
+    is_int(habit(&run, "growing_cat", "count"), 0, "two halves of a batch are both used");
+    end(&run);
+    queue(&run, "aten::linear", "aten::slice", 0);
+    is_int(habit(&run, "growing_cat", "count"), 0, "a layer works on all of it");
+    end(&run);
+    queue(&run, "aten::slice", "aten::contiguous", 50);
+    is_int(habit(&run, "growing_cat", "count"), 0, "of a model: it has a gradient");
+    end(&run);
+}
+
 int main(void)
 {
+    queues_that_are_copied_whole_are_told();
     experts_without_rows_of_their_own_are_told();
     sparse_matrices_of_each_layer_are_told();
     a_weight_that_two_parameters_make_is_told();

@@ -256,6 +256,8 @@ bool ap_habit_attends(const struct ap_habit_rows *rows, size_t start, size_t per
 AP_MUST_CHECK enum ap_status ap_habit_find_experts(struct ap_habit_rows *rows, struct ap_error *reterr);
 /** Metrics that are computed of all results so far in each step. */
 void ap_habit_find_history(struct ap_habit_rows *rows);
+/** Queues that are copied whole to move them on, where no sizes are told. */
+void ap_habit_find_queue(struct ap_habit_rows *rows);
 /** What takes longer from call to call, where no sizes tell how much there is. */
 void ap_habit_find_growing(struct ap_habit_rows *rows, size_t track);
 /** From the end of the item before; INT64_MAX for the first one of a thread. */

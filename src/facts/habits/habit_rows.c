@@ -38,6 +38,7 @@ static enum ap_status look_at_track(struct ap_habit_rows *rows, size_t track, st
     AP_TRY(ap_habit_find_experts(rows, reterr));
     ap_habit_find_objects(rows);
     ap_habit_find_history(rows);
+    ap_habit_find_queue(rows);
     ap_habit_find_growing(rows, track);
     AP_TRY(ap_habit_find_attention(rows, reterr));
     if (trains)

@@ -426,8 +426,127 @@ static void what_layers_prepare_again_is_told_by_its_constants(void)
     end(&run);
 }
 
+/* Four experts of two layers behind a choice; @takes is called within the last one, @behind on their results. */
+static void mixture(struct run *run, const char *spreads, const char *takes, const char *behind)
+{
+    begin(run);
+    op(run, "aten::topk", 0, 5, 10);
+    op(run, "aten::softmax", 10, 5, 11);
+    op(run, spreads, 20, 5, 12);
+    for (int expert = 0; expert < 4; expert++) {
+        op(run, "aten::linear", 100 + 100 * expert, 40, 0);
+        op(run, expert == 3 ? takes : "aten::relu", 140 + 100 * expert, 10, 0);
+        op(run, "aten::linear", 150 + 100 * expert, 40, 0);
+    }
+    op(run, "aten::stack", 500, 5, 0);
+    op(run, "aten::unsqueeze", 510, 2, 0);
+    op(run, "aten::mul", 515, 5, 0);
+    op(run, behind, 525, 5, 0);
+    analyze(run);
+}
+
+static void experts_without_rows_of_their_own_are_told(void)
+{
+    static const struct {
+        const char *spreads, *takes, *behind, *what;
+        int count;
+    } rows[] = {
+        { "aten::scatter", "aten::relu", "aten::sum", "each of them on all tokens, and summed up with weights", 1 },
+        { "aten::gather", "aten::relu", "aten::sum", "what was chosen is not written among zeros", 0 },
+        { "aten::scatter", "aten::index", "aten::sum", "one is handed rows of its own", 0 },
+        { "aten::scatter", "aten::relu", "aten::relu", "the results are not summed up", 0 },
+    };
+    for (size_t i = 0; i < AP_COUNT_OF(rows); i++) {
+        struct run run;
+        mixture(&run, rows[i].spreads, rows[i].takes, rows[i].behind);
+        is_int(habit(&run, "unused_expert", "count"), rows[i].count, rows[i].what);
+        is_int(habit(&run, "unused_expert", "saves_us"), rows[i].count * 390 * 3 / 4, "all but one of four, at most");
+        end(&run);
+    }
+}
+
+/* Two steps of three layers, each with a matrix that is put together in so many us; @between them, @before all. */
+static void sparse_layers(struct run *run, const char *before, const char *between, const int64_t takes_us[3])
+{
+    begin(run);
+    for (int step = 0; step < 2; step++) {
+        int64_t start_us = 2000 * step;
+        row(run, "1", step ? "ProfilerStep#1" : "ProfilerStep#0", ANNOTATION, start_us, 2000);
+        op(run, before, start_us + 10, 20, 0);
+        for (int layer = 0; layer < 3; layer++) {
+            int64_t layer_us = start_us + 100 + 500 * layer;
+            op(run, "aten::sparse_coo_tensor", layer_us, 10, 0);
+            op(run, "aten::coalesce", layer_us + 10, takes_us[layer] - 10, 0);
+            op(run, "aten::linear", layer_us + 400, 20, 0);
+            op(run, between, layer_us + 430, 20, 0);
+        }
+    }
+    analyze(run);
+}
+
+static void sparse_matrices_of_each_layer_are_told(void)
+{
+    static const struct {
+        const char *before, *between, *what;
+        int64_t takes_us[3];
+        int count;
+    } rows[] = {
+        { "aten::add", "aten::relu", "of three layers, in both steps", { 100, 100, 100 }, 6 },
+        { "aten::add", "aten::add", "of one layer with three kinds of edges", { 100, 100, 100 }, 0 },
+        { "aten::add", "aten::relu", "of samples, fewer from layer to layer", { 330, 100, 30 }, 0 },
+        { "aten::index", "aten::relu", "the step may choose the entries", { 100, 100, 100 }, 0 },
+    };
+    for (size_t i = 0; i < AP_COUNT_OF(rows); i++) {
+        struct run run;
+        sparse_layers(&run, rows[i].before, rows[i].between, rows[i].takes_us);
+        is_int(habit(&run, "sorted_again", "count"), rows[i].count, rows[i].what);
+        is_int(habit(&run, "sorted_again", "total_us"), 100 * rows[i].count, "put together and brought in order");
+        end(&run);
+    }
+}
+
+/* Steps that end with a concatenation and what is called behind it; the cut has a node with @sequence. */
+static void queue(struct run *run, const char *then, const char *more, uint32_t sequence)
+{
+    begin(run);
+    for (int step = 0; step < 4; step++) {
+        int64_t start_us = 1000 * step;
+        char name[40];
+        (void)snprintf(name, sizeof(name), "ProfilerStep#%d", step);
+        row(run, "1", name, ANNOTATION, start_us, 1000);
+        op(run, "aten::linear", start_us + 10, 100, (uint32_t)(100 * step + 10));
+        node(run, start_us + 200, 100, (uint32_t)(100 * step + 10));
+        row(run, "1", "Optimizer.step#SGD.step", ANNOTATION, start_us + 400, 50);
+        op(run, "aten::cat", start_us + 500, 200, sequence ? sequence + (uint32_t)(100 * step) : 0);
+        op(run, then, start_us + 710, 5, sequence ? sequence + (uint32_t)(100 * step) + 1 : 0);
+        op(run, more, start_us + 750, 5, sequence ? sequence + (uint32_t)(100 * step) + 2 : 0);
+    }
+    analyze(run);
+}
+
+static void queues_that_are_copied_whole_are_told(void)
+{
+    struct run run;
+    queue(&run, "aten::slice", "aten::contiguous", 0);
+    is_int(habit(&run, "growing_cat", "count"), 4, "once a step");
+    is_int(habit(&run, "growing_cat", "total_us"), 4 * (200 + 35), "with what is given back behind it");
+    end(&run);
+    queue(&run, "aten::slice", "aten::slice", 0);
+    is_int(habit(&run, "growing_cat", "count"), 0, "two halves of a batch are both used");
+    end(&run);
+    queue(&run, "aten::linear", "aten::slice", 0);
+    is_int(habit(&run, "growing_cat", "count"), 0, "a layer works on all of it");
+    end(&run);
+    queue(&run, "aten::slice", "aten::contiguous", 50);
+    is_int(habit(&run, "growing_cat", "count"), 0, "of a model: it has a gradient");
+    end(&run);
+}
+
 int main(void)
 {
+    queues_that_are_copied_whole_are_told();
+    experts_without_rows_of_their_own_are_told();
+    sparse_matrices_of_each_layer_are_told();
     a_weight_that_two_parameters_make_is_told();
     one_score_of_each_row_by_ones_is_told();
     tables_with_gradients_of_all_rows_are_told();

@@ -843,6 +843,43 @@ static void teacher_and_student(struct run *run, bool are_last, int last_product
     analyze(run);
 }
 
+/* A discriminator of three layers and a generator of two that its loss goes on to, in turn; in the one's turn two losses. Of
+ * the generator's turn the other's gradients are @frozen, or, though not cleared, used in the step (@shares). */
+static void models_in_turn(struct run *run, bool frozen, bool shares)
+{
+    begin(run);
+    for (int turn = 0; turn < 6; turn++) {
+        int64_t start_us = 2000 * turn;
+        uint32_t sequence = (uint32_t)(100 * turn + 100);
+        if (!shares || turn % 2 == 0)
+            row(run, "1", "Optimizer.zero_grad#Adam.zero_grad", ANNOTATION, start_us, 20);
+        op(run, "aten::linear", start_us + 50, 20, 0);
+        for (int layer = 0; layer < 3 && !(frozen && turn % 2); layer++)
+            layer_back(run, start_us + 100 + 100 * layer, sequence - (uint32_t)layer, 2, turn % 2);
+        for (int layer = 0; layer < 3 && turn % 2 == 0; layer++)
+            layer_back(run, start_us + 1000 + 100 * layer, sequence + 9 - (uint32_t)layer, 2, true);
+        for (int layer = 3; layer < 5 && turn % 2; layer++)
+            layer_back(run, start_us + 100 + 100 * layer, sequence - (uint32_t)layer, 2, false);
+        row(run, "1", "Optimizer.step#Adam.step", ANNOTATION, start_us + 1500, 10);
+    }
+    analyze(run);
+}
+
+static void gradients_for_the_other_model_are_told_without_sizes(void)
+{
+    struct run run;
+    models_in_turn(&run, false, false);
+    is_int(habit(&run, "unneeded_gradient", "count"), 3, "in each turn, the last one too");
+    is_int(habit(&run, "unneeded_gradient", "saves_us"), 3 * 3 * (20 + 8), "of each layer the weight's product, and adding");
+    end(&run);
+    models_in_turn(&run, true, false);
+    is_int(habit(&run, "unneeded_gradient", "count"), 0, "of two losses the second one adds to what its step uses");
+    end(&run);
+    models_in_turn(&run, false, true);
+    is_int(habit(&run, "unneeded_gradient", "count"), 0, "what is not cleared before a step is used in it");
+    end(&run);
+}
+
 static void gradients_that_nothing_clears_are_told_without_sizes(void)
 {
     static const char clear[] = "Optimizer.zero_grad#AdamW.zero_grad";
@@ -985,6 +1022,7 @@ int main(void)
     experts_that_run_on_all_tokens_are_told();
     metrics_of_all_results_are_told();
     a_reference_with_gradients_is_told();
+    gradients_for_the_other_model_are_told_without_sizes();
     the_input_of_what_is_computed_again_is_needed();
     gradients_that_nothing_clears_are_told_without_sizes();
     a_base_that_is_not_frozen_is_told();

@@ -1741,6 +1741,34 @@ static void attention_heads(struct run *run, int width, const char *weighs, cons
     analyze(run);
 }
 
+/* Twenty passes of two operators, @long_passes of them ten times as long as dispatch takes. */
+static void interrupted_loop(struct run *run, int long_passes)
+{
+    int64_t at_us = 0;
+    begin(run);
+    for (int i = 0; i < 20; i++) {
+        int64_t takes_us = i % 4 == 1 && i / 4 < long_passes ? 4000 : 20;
+        op(run, "aten::select", at_us, 5, 0);
+        op(run, "aten::mul", at_us + 10, takes_us, 0);
+        at_us += takes_us + 20;
+    }
+    analyze(run);
+}
+
+static void a_loop_that_stood_still_in_some_passes_is_told(void)
+{
+    struct run run;
+    interrupted_loop(&run, 5);
+    is_int(habit(&run, "operator_loop", "count"), 1, "most passes are short");
+    end(&run);
+    begin(&run);
+    for (int i = 0; i < 40; i++)
+        op(&run, i % 2 ? "aten::mul" : "aten::select", 4100 * i, i % 2 ? 4000 : 5, 0);
+    analyze(&run);
+    is_int(habit(&run, "operator_loop", "count"), 0, "none is: arithmetic");
+    end(&run);
+}
+
 static void heads_one_by_one_are_a_loop_though_their_calls_are_long(void)
 {
     struct run run;
@@ -1938,6 +1966,7 @@ int main(void)
     cells_of_many_short_calls_are_a_loop();
     heads_of_one_input_are_a_loop();
     a_loop_with_passes_that_differ_is_told_without_frames();
+    a_loop_that_stood_still_in_some_passes_is_told();
     heads_one_by_one_are_a_loop_though_their_calls_are_long();
     the_backward_of_a_costly_order_is_costly_too();
     what_is_not_between_steps_is_no_habit();

@@ -12,6 +12,7 @@
 #define MOST_EXPERTS 1024
 #define CHOSEN_ITEMS 24  /* operators behind the choice, one of which is called with what was chosen */
 #define EXPERT_ITEMS 64  /* operators of one expert */
+#define WEIGHED_ITEMS 6  /* operators behind the experts, in which their results are weighed */
 #define LEAST_NARROW 4   /* so many times narrower is an adapter than its layer, within */
 #define ASIDE_ITEMS 8    /* operators from one layer to the next of an adapter, or to the sum */
 #define LEAST_ADAPTERS 4 /* one may be a shortcut of the model */
@@ -141,6 +142,67 @@ static enum ap_status look_at_choice(struct ap_habit_rows *rows, size_t at, size
                                 reterr);
 }
 
+/* Layers and activations: nothing that takes rows, finds them or puts them together. */
+static bool is_of_expert(const struct ap_habit_rows *rows, size_t at)
+{
+    uint64_t words = ap_item_words(rows, &rows->items[at]);
+    return words & (AP_BIT(HEAVY) | AP_BIT(FORWARD) | AP_BIT(BY_ELEMENT)) && !(words & (AP_BIT(PIECE) | AP_BIT(TAKES)));
+}
+
+/* The fewest operators that the stretch is made of again and again; 0 = it is not. */
+static size_t round_of(const struct ap_habit_rows *rows, size_t first, size_t end)
+{
+    for (size_t period = 1; period <= EXPERT_ITEMS && period * LEAST_EXPERTS <= end - first; period++) {
+        size_t at = first + period;
+        while (at < end && rows->items[at].name == rows->items[at - period].name)
+            at++;
+        if (at == end && !((end - first) % period))
+            return period;
+    }
+    return 0;
+}
+
+/* All results are put together, and summed up with weights, of which most are zero. */
+static bool is_weighed(const struct ap_habit_rows *rows, size_t gather)
+{
+    bool is_scaled = false;
+    if (!AP_HAS(ap_item_words(rows, &rows->items[gather]), GATHER))
+        return false;
+    for (size_t at = gather + 1; at <= gather + WEIGHED_ITEMS && ap_habit_is_of_step(rows, gather, at); at++) {
+        uint64_t words = ap_item_words(rows, &rows->items[at]);
+        if (AP_HAS(words, HEAVY))
+            return !AP_HAS(words, WEIGHTED);
+        if (is_scaled && AP_HAS(words, REDUCTION))
+            return true;
+        is_scaled |= ap_text_is(ap_row_name(rows->trace, rows->items[at].row), "aten::mul");
+    }
+    return false;
+}
+
+/* Without sizes: what was chosen is written among zeros, then the same layers follow each other, one expert behind the
+ * other, and rows are taken for none of them. How many are chosen is not known: one is needed in any case. */
+static enum ap_status look_at_choice_alone(struct ap_habit_rows *rows, size_t at, size_t *ret_behind,
+                                           struct ap_error *reterr)
+{
+    bool is_spread = false;
+    size_t first = at + 1;
+    for (; first <= at + CHOSEN_ITEMS && ap_habit_is_of_step(rows, at, first); first++) {
+        if (AP_HAS(ap_item_words(rows, &rows->items[first]), HEAVY))
+            break;
+        is_spread |= ap_text_starts_with(ap_row_name(rows->trace, rows->items[first].row), "aten::scatter");
+    }
+    size_t end = first;
+    while (is_spread && ap_habit_is_of_step(rows, at, end) && is_of_expert(rows, end))
+        end++;
+    *ret_behind = end;
+    size_t period =
+        end > first && ap_habit_is_of_step(rows, at, end) && is_weighed(rows, end) ? round_of(rows, first, end) : 0;
+    if (!period)
+        return AP_OK;
+    return ap_habit_add_stretch(rows, AP_HABIT_unused_expert, first, end - 1, (double)period / (double)(end - first),
+                                reterr);
+}
+
 /* ---- adapters ---- */
 
 /* x (…, in) times a weight: so many rows, how wide what goes in and comes out is. */
@@ -253,6 +315,7 @@ enum ap_status ap_habit_find_experts(struct ap_habit_rows *rows, struct ap_error
 {
     for (size_t at = 0, behind = 0; at < rows->item_count; at++)
         if (at >= behind && AP_HAS(ap_item_words(rows, &rows->items[at]), TOP))
-            AP_TRY(look_at_choice(rows, at, &behind, reterr));
+            AP_TRY(ap_habit_dims_of(rows, rows->items[at].row).bytes ? look_at_choice(rows, at, &behind, reterr)
+                                                                     : look_at_choice_alone(rows, at, &behind, reterr));
     return rows->node_sequences.count || rows->has_optimizer ? AP_OK : find_adapters(rows, reterr);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * A metric that is computed of all results so far in each step: what it sorts and sums up has more rows from step to step,
- * each time by as many. */
+ * What each step adds to all that is there. A metric that is computed of all results so far: what it sorts and sums up has
+ * more rows from step to step, each time by as many. A queue, where no sizes are told. */
 #include "habit_items.h"
 
 #include "poison.h"
@@ -8,6 +8,7 @@
 #define LEAST_HISTORY 16384.0 /* elements: a metric of fewer costs nothing */
 #define LEAST_RISES 2         /* from step to step, each by as much */
 #define NAMES_MAX 64          /* of operators that metrics are made of */
+#define LEAST_MOVES 3         /* of a queue, one a step */
 
 /* An operator by its name, and the most rows that it was called with in a step. */
 struct growing {
@@ -99,4 +100,39 @@ void ap_habit_find_history(struct ap_habit_rows *rows)
     }
     if (best)
         add_metric(rows, best);
+}
+
+/* ---- a queue, without sizes ---- */
+
+/* Puts tensors together, and all that is done with the result is to take one slice of it: what is cut off moves out. */
+static bool moves_queue(const struct ap_habit_rows *rows, size_t at)
+{
+    return ap_text_is(ap_row_name(rows->trace, rows->items[at].row), "aten::cat") &&
+           !ap_habit_dims_of(rows, rows->items[at].row).bytes && !makes_a_node(rows, at) &&
+           ap_habit_is_of_step(rows, at, at + 1) &&
+           ap_text_is(ap_row_name(rows->trace, rows->items[at + 1].row), "aten::slice") && !makes_a_node(rows, at + 1) &&
+           !(ap_habit_is_of_step(rows, at, at + 2) && AP_HAS(ap_item_words(rows, &rows->items[at + 2]), PIECE));
+}
+
+/* One in each step of a run that trains: keys to compare with, a buffer of samples. */
+void ap_habit_find_queue(struct ap_habit_rows *rows)
+{
+    uint64_t moves = 0, steps = 0;
+    uint32_t step = UINT32_MAX;
+    for (size_t at = 0; at < rows->item_count; at++) {
+        if (!moves_queue(rows, at))
+            continue;
+        moves++;
+        steps += rows->items[at].step != step;
+        step = rows->items[at].step;
+    }
+    if (!rows->has_optimizer || steps < LEAST_MOVES || moves != steps || steps + 1 < rows->facts->steps.count)
+        return;
+    for (size_t at = 0; at < rows->item_count; at++) {
+        if (!moves_queue(rows, at))
+            continue;
+        int64_t dur_ns = rows->trace->events.dur_ns[rows->items[at].row];
+        int64_t total_ns = dur_ns + ap_habit_given_back_ns(rows, at + 1, dur_ns); /* what it replaces */
+        (void)ap_habit_add(rows->habits, AP_HABIT_growing_cat, rows->items[at].row, total_ns, total_ns);
+    }
 }

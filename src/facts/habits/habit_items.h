@@ -204,8 +204,8 @@ void ap_habit_find_tables(struct ap_habit_rows *rows, size_t track);
 void ap_habit_find_work_between(struct ap_habit_rows *rows);
 /** Values that are read behind each of many layers of a forward pass, as hooks do and logs. */
 AP_MUST_CHECK enum ap_status ap_habit_find_reads(struct ap_habit_rows *rows, struct ap_error *reterr);
-/** Gradients of a second model like the trained one, which nothing clears. */
-void ap_habit_find_reference(struct ap_habit_rows *rows, size_t track);
+/** Gradients of a second model like the trained one, which nothing clears; of two trained in turn, those of the other. */
+AP_MUST_CHECK enum ap_status ap_habit_find_reference(struct ap_habit_rows *rows, size_t track, struct ap_error *reterr);
 /** Nodes of backward passes that are recorded for another one, and those which that one goes through. */
 AP_MUST_CHECK enum ap_status ap_habit_find_second_order(struct ap_habit_rows *rows, size_t track, struct ap_error *reterr);
 /** One more loop, filled with zeros. */
@@ -262,6 +262,8 @@ bool ap_habit_attends(const struct ap_habit_rows *rows, size_t start, size_t per
 AP_MUST_CHECK enum ap_status ap_habit_find_experts(struct ap_habit_rows *rows, struct ap_error *reterr);
 /** Metrics that are computed of all results so far in each step. */
 void ap_habit_find_history(struct ap_habit_rows *rows);
+/** Queues that are copied whole to move them on, where no sizes are told. */
+void ap_habit_find_queue(struct ap_habit_rows *rows);
 /** What takes longer from call to call, where no sizes tell how much there is. */
 void ap_habit_find_growing(struct ap_habit_rows *rows, size_t track);
 /** From the end of the item before; INT64_MAX for the first one of a thread. */

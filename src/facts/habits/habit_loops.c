@@ -15,6 +15,7 @@
 #define LEAST_EXPERTS 4  /* passes that choose rows, multiply them and add them back */
 #define EXPERTS_KEEP 0.3 /* of such a loop, for the products of all experts in one call: our choice */
 #define HEADS_KEEP 0.35  /* of heads of attention one by one, for all of them at once: measured, 0.35 to 0.65 */
+#define LONG_PASSES 4    /* one in so many may be long: a thread that stood still in it */
 #define LEAST_VARIED 64  /* calls right in one run of a function whose passes differ */
 #define VARIED_NAMES 12  /* of operators in them */
 #define UNFRAMED 256     /* calls likewise, where no frame of the user's is recorded */
@@ -211,16 +212,27 @@ static struct pass_words words_of_pass(const struct ap_habit_rows *rows, size_t 
     return pass;
 }
 
-/* Is it dispatch that takes the time? Else the loop is of a model's own layers. Cells of recurrent layers and the like are
- * one call that makes many. Where a device computes, it is dispatch however long it takes. */
-static bool is_of_short_calls(const struct ap_habit_rows *rows, size_t start, size_t end, int64_t total_ns)
+/* Cells of recurrent layers and the like are one call that makes many. */
+static bool is_short_for(const struct ap_habit_rows *rows, size_t start, size_t end, int64_t total_ns)
 {
     uint64_t calls = end - start;
-    if (rows->facts->links.count || total_ns / (int64_t)calls <= AP_HABIT_SHORT_NS)
+    if (total_ns / (int64_t)calls <= AP_HABIT_SHORT_NS)
         return true;
     for (size_t i = start; i < end; i++)
         calls += rows->items[i].inner;
     return total_ns / (int64_t)calls <= AP_HABIT_CALL_NS;
+}
+
+/* Is it dispatch that takes the time? Else the loop is of a model's own layers. Where a device computes, it is dispatch
+ * however long it takes; where others use the core meanwhile, some passes take long, and most tell. */
+static bool is_of_short_calls(const struct ap_habit_rows *rows, size_t start, size_t end, size_t period, int64_t total_ns)
+{
+    size_t passes = (end - start) / period, short_passes = 0;
+    if (rows->facts->links.count || is_short_for(rows, start, end, total_ns))
+        return true;
+    for (size_t i = start; i + period <= end; i += period)
+        short_passes += is_short_for(rows, i, i + period, loop_time(rows, i, i + period, 0));
+    return short_passes >= passes - passes / LONG_PASSES;
 }
 
 /* The share of a loop that the better form takes too: a layer of cells computes what they do. Of LSTM cells, which are one
@@ -263,7 +275,7 @@ static enum ap_status add_loop(struct ap_habit_rows *rows, size_t start, size_t 
         end++; /* what is put together would be in one piece */
     enum ap_habit_id id = side_by_side || step_by_step ? AP_HABIT_operator_loop : kind_of(pass.any, pass.copies);
     int64_t paused_ns = pauses_in(rows, id, start, end), total_ns = loop_time(rows, start, end, paused_ns);
-    bool is_short = is_of_groups(pass.any) || step_by_step || is_of_short_calls(rows, start, passes_end, total_ns);
+    bool is_short = is_of_groups(pass.any) || step_by_step || is_of_short_calls(rows, start, passes_end, period, total_ns);
     bool are_heads = !is_short && side_by_side && ap_habit_attends(rows, start, period);
     struct ap_habit_loop *loop;
     bool may_be_layers = period > SHORT_PERIOD && !(pass.any & (AP_BIT(PIECE) | AP_BIT(SCALAR))) && !side_by_side &&
@@ -388,7 +400,7 @@ static enum ap_status end_frame_run(struct ap_habit_rows *rows, struct frame_run
         return AP_OK;
     enum ap_habit_id id = kind_of(run->any, false);
     int64_t paused_ns = pauses_in(rows, id, run->start, end), total_ns = loop_time(rows, run->start, end, paused_ns);
-    if (!is_of_short_calls(rows, run->start, end, total_ns))
+    if (!is_of_short_calls(rows, run->start, end, end - run->start, total_ns))
         return AP_OK;
     AP_TRY(ap_habit_new_loop(rows, &loop, reterr));
     *loop = (struct ap_habit_loop){ .id = id,

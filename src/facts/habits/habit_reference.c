@@ -2,7 +2,8 @@
  * Weights that no optimizer works on, though they get gradients: nothing clears those, so that each backward pass adds to
  * them, while those of the trained weights are made anew. Where sizes are told, of a second model like the trained one
  * alone - a reference, a teacher, an average of the weights - as sizes tell the others. Where they are not, of any: a frozen
- * backbone, too. */
+ * backbone, too; and of two models that are trained in turn, as a generator and what judges it, those of the one that the
+ * loss of the other passes through: they are added to what its own turn left, and made anew in its next one. */
 #include "habit_items.h"
 
 #include "poison.h"
@@ -45,8 +46,18 @@ static const struct pass no_pass = { .row = AP_NO_ROW,
                                      .maker = { .row = AP_NO_ROW },
                                      .run = { .row = AP_NO_ROW } };
 
+/* Backward passes up to a step of an optimizer, told by the first of them. */
+struct turn {
+    uint64_t added, made;
+    bool drops; /* what is added is cleared before the step that would use it */
+};
+
 struct reference {
     struct pass pass;
+    struct turn *turns;
+    size_t turn_count, turn_capacity;
+    size_t turn; /* the next one, once they are known */
+    bool knows_turns, is_behind_step;
     uint64_t passes, alike; /* with gradients; of which as many, of the same sizes, were added as made */
     bool differ;            /* a pass behind the first one is not alike */
     bool counts_alike, counts_uncleared;
@@ -70,7 +81,8 @@ static void end_run(struct ap_habit_rows *rows, struct reference *reference, boo
     struct pass *pass = &reference->pass;
     struct run run = pass->run;
     pass->run = (struct run){ .row = AP_NO_ROW };
-    if (run.row == AP_NO_ROW || !reference->counts_uncleared)
+    bool drops = reference->knows_turns && reference->is_behind_step && reference->turns[reference->turn].drops;
+    if (run.row == AP_NO_ROW || (!reference->counts_uncleared && !drops))
         return;
     uint32_t row = is_last ? pass->behind : run.row;
     int64_t start_ns = rows->trace->events.start_ns[row];
@@ -111,6 +123,21 @@ static void end_gradient(struct ap_habit_rows *rows, struct reference *reference
     pass->adds = false;
 }
 
+static enum ap_status note_turn(struct ap_habit_rows *rows, struct reference *reference, struct ap_error *reterr)
+{
+    const struct pass *pass = &reference->pass;
+    if (!reference->is_behind_step)
+        return AP_OK;
+    reference->is_behind_step = false;
+    if (reference->knows_turns) {
+        reference->turn++;
+        return AP_OK;
+    }
+    struct turn turn = { pass->added, pass->made, false };
+    AP_TRY_ADD(rows->habits->gate, reference->turns, reference->turn_count, reference->turn_capacity, reterr, turn);
+    return AP_OK;
+}
+
 static void note_pass(struct reference *reference, bool alike)
 {
     const struct pass *pass = &reference->pass;
@@ -122,45 +149,51 @@ static void note_pass(struct reference *reference, bool alike)
     reference->alike += alike;
 }
 
-static void end_pass(struct ap_habit_rows *rows, struct reference *reference)
+static enum ap_status end_pass(struct ap_habit_rows *rows, struct reference *reference, struct ap_error *reterr)
 {
     struct pass *pass = &reference->pass;
     end_gradient(rows, reference);
     end_run(rows, reference, pass->made);
     bool alike =
         pass->made >= LEAST_WEIGHTS && pass->added == pass->made && pass->added_keys && pass->added_keys == pass->made_keys;
-    if (pass->made || pass->added)
+    if (pass->made || pass->added) {
+        AP_TRY(note_turn(rows, reference, reterr));
         note_pass(reference, alike);
+    }
     if (alike && reference->counts_alike) {
         int64_t half_ns = (pass->end_ns - rows->trace->events.start_ns[pass->row]) / 2;
         (void)ap_habit_add_in_pieces(rows->habits, AP_HABIT_unneeded_gradient, pass->row, half_ns, half_ns);
     }
     *pass = no_pass;
+    return AP_OK;
 }
 
 /* Numbers of nodes fall in a pass: else another loss goes back. */
-static void begin_node(struct ap_habit_rows *rows, struct reference *reference, uint32_t row)
+static enum ap_status begin_node(struct ap_habit_rows *rows, struct reference *reference, uint32_t row,
+                                 struct ap_error *reterr)
 {
     const struct ap_op_detail *op = ap_row_op(rows->trace, row);
     if (!op || !op->sequence)
-        return;
+        return AP_OK;
     if (reference->pass.lowest && op->sequence >= reference->pass.lowest)
-        end_pass(rows, reference);
+        AP_TRY(end_pass(rows, reference, reterr));
     reference->pass.lowest = op->sequence;
+    return AP_OK;
 }
 
 /* A row of a node, or within it. */
-static void note_node(struct ap_habit_rows *rows, struct reference *reference, uint32_t row, uint64_t words)
+static enum ap_status note_node(struct ap_habit_rows *rows, struct reference *reference, uint32_t row, uint64_t words,
+                                struct ap_error *reterr)
 {
     struct pass *pass = &reference->pass;
     int64_t start_ns = rows->trace->events.start_ns[row];
     struct maker *maker = &pass->maker;
     if (start_ns >= pass->end_ns) {
-        begin_node(rows, reference, row);
+        AP_TRY(begin_node(rows, reference, row, reterr));
         pass->row = pass->row == AP_NO_ROW ? row : pass->row;
         pass->end_ns = ap_row_end_ns(rows->trace, row);
         if (ap_text_ends_with(ap_row_name(rows->trace, row), "AccumulateGrad"))
-            return;
+            return AP_OK;
         pass->node = row;
         pass->behind = pass->behind == AP_NO_ROW ? row : pass->behind;
     } else if (words & (AP_BIT(PRODUCT) | AP_BIT(TWO_PRODUCTS)) && start_ns >= maker->product_end_ns) {
@@ -170,22 +203,27 @@ static void note_node(struct ap_habit_rows *rows, struct reference *reference, u
         maker->product_ns += rows->trace->events.dur_ns[row];
         maker->product_end_ns = ap_row_end_ns(rows->trace, row);
     }
+    return AP_OK;
 }
 
-static void note_call(struct ap_habit_rows *rows, struct reference *reference, uint32_t row, uint64_t words)
+static enum ap_status note_call(struct ap_habit_rows *rows, struct reference *reference, uint32_t row, uint64_t words,
+                                struct ap_error *reterr)
 {
     struct ap_text name = ap_row_name(rows->trace, row);
     if (words & (AP_BIT(HEAVY) | AP_BIT(FORWARD) | AP_BIT(OPTIMIZER) | AP_BIT(LOADER)))
-        end_pass(rows, reference);
+        AP_TRY(end_pass(rows, reference, reterr));
+    reference->is_behind_step |= AP_HAS(words, OPTIMIZER);
     reference->steps += AP_HAS(words, OPTIMIZER);
     reference->clears += AP_HAS(words, CLEARS);
     if (!ap_habit_is_operator(rows, row) || rows->trace->events.start_ns[row] < reference->covered_ns)
-        return;
+        return AP_OK;
     reference->covered_ns = ap_row_end_ns(rows->trace, row);
     reference->zeroes |= ap_text_is(name, "aten::zero_") || ap_text_is(name, "aten::_foreach_zero_");
+    return AP_OK;
 }
 
-static void note_row(struct ap_habit_rows *rows, struct reference *reference, uint32_t row)
+static enum ap_status note_row(struct ap_habit_rows *rows, struct reference *reference, uint32_t row,
+                               struct ap_error *reterr)
 {
     struct pass *pass = &reference->pass;
     uint64_t words = ap_row_is_of(rows->trace, row, AP_HOST_KINDS) ? ap_habit_words_of(rows, row) : 0;
@@ -197,20 +235,20 @@ static void note_row(struct ap_habit_rows *rows, struct reference *reference, ui
     } else if (pass->accumulate != AP_NO_ROW && AP_HAS(words, ADDS)) {
         pass->adds = true;
     }
-    if (AP_HAS(words, NODE) || rows->trace->events.start_ns[row] < pass->end_ns)
-        note_node(rows, reference, row, words);
-    else
-        note_call(rows, reference, row, words);
+    return AP_HAS(words, NODE) || rows->trace->events.start_ns[row] < pass->end_ns
+               ? note_node(rows, reference, row, words, reterr)
+               : note_call(rows, reference, row, words, reterr);
 }
 
-static void go_over(struct ap_habit_rows *rows, size_t track, struct reference *reference)
+static enum ap_status go_over(struct ap_habit_rows *rows, size_t track, struct reference *reference, struct ap_error *reterr)
 {
     const struct ap_row_order *order = &rows->facts->order;
     reference->pass = no_pass;
     reference->covered_ns = INT64_MIN;
+    reference->is_behind_step = true;
     for (size_t at = order->track_start[track]; at < order->track_start[track + 1]; at++)
-        note_row(rows, reference, order->rows[at]);
-    end_pass(rows, reference);
+        AP_TRY(note_row(rows, reference, order->rows[at], reterr));
+    return end_pass(rows, reference, reterr);
 }
 
 /* Weights that each pass adds to, beside others: an optimizer that clears those of its own would make them anew. */
@@ -221,14 +259,58 @@ static bool has_uncleared(const struct reference *reference)
            !reference->zeroes;
 }
 
-void ap_habit_find_reference(struct ap_habit_rows *rows, size_t track)
+/* Turns of one kind, from @first to before @end, add to as many gradients as the turn before them made and the turn behind
+ * them makes anew: no step between is of an optimizer of theirs, which would have cleared them before its pass. */
+static bool drops_between(const struct reference *reference, size_t first, size_t end)
+{
+    const struct turn *turns = reference->turns, *turn = &turns[first];
+    return first && end < reference->turn_count && turn->added >= LEAST_WEIGHTS && turn->made >= LEAST_WEIGHTS &&
+           turns[first - 1].made == turn->added && turns[end].made == turn->added;
+}
+
+/* The first turns and the last ones have others on one side alone: of a kind that was told elsewhere they are told, too. */
+static void tell_like(struct reference *reference, size_t at)
+{
+    struct turn *turns = reference->turns, turn = turns[at];
+    bool drops = false;
+    for (size_t i = 0; i < reference->turn_count; i++)
+        drops |= turns[i].drops && turns[i].added == turn.added && turns[i].made == turn.made;
+    for (size_t i = 0; drops && i < reference->turn_count; i++)
+        turns[i].drops |= turns[i].added == turn.added && turns[i].made == turn.made;
+}
+
+/* Only where each step's gradients are cleared: by calls that are recorded, or by a module's that are not. */
+static bool find_turns(struct reference *reference)
+{
+    struct turn *turns = reference->turns;
+    bool drops = false;
+    if (reference->has_sizes || reference->zeroes || (reference->clears && reference->clears < reference->steps))
+        return false;
+    for (size_t first = 0, end; first < reference->turn_count; first = end) {
+        for (end = first + 1;
+             end < reference->turn_count && turns[end].added == turns[first].added && turns[end].made == turns[first].made;)
+            end++;
+        for (size_t i = first; drops_between(reference, first, end) && i < end; i++)
+            turns[i].drops = drops = true;
+    }
+    if (drops) {
+        tell_like(reference, 0);
+        tell_like(reference, reference->turn_count - 1);
+    }
+    return drops;
+}
+
+enum ap_status ap_habit_find_reference(struct ap_habit_rows *rows, size_t track, struct ap_error *reterr)
 {
     struct reference reference = { .has_sizes = rows->updated.count };
     if (!rows->has_optimizer || rows->has_collective)
-        return;
-    go_over(rows, track, &reference);
+        return AP_OK;
+    enum ap_status status = go_over(rows, track, &reference, reterr);
     reference.counts_uncleared = has_uncleared(&reference);
     reference.counts_alike = !reference.counts_uncleared && reference.alike >= LEAST_PASSES && !reference.differ;
-    if (reference.counts_uncleared || reference.counts_alike)
-        go_over(rows, track, &reference);
+    reference.knows_turns = find_turns(&reference);
+    if (reference.counts_uncleared || reference.counts_alike || reference.knows_turns)
+        AP_AND_THEN(status, go_over(rows, track, &reference, reterr));
+    AP_FREE(rows->habits->gate, reference.turns, reference.turn_capacity);
+    return status;
 }

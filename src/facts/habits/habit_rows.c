@@ -16,7 +16,7 @@ static void look_at_requests(struct ap_habit_rows *rows, size_t track)
 static enum ap_status look_at_backward(struct ap_habit_rows *rows, size_t track, struct ap_error *reterr)
 {
     AP_TRY(ap_habit_find_gradients(rows, track, reterr));
-    ap_habit_find_reference(rows, track);
+    AP_TRY(ap_habit_find_reference(rows, track, reterr));
     if (rows->has_tables)
         ap_habit_find_tables(rows, track);
     ap_habit_find_work_between(rows);
@@ -38,6 +38,7 @@ static enum ap_status look_at_track(struct ap_habit_rows *rows, size_t track, st
     AP_TRY(ap_habit_find_experts(rows, reterr));
     ap_habit_find_objects(rows);
     ap_habit_find_history(rows);
+    ap_habit_find_queue(rows);
     ap_habit_find_growing(rows, track);
     AP_TRY(ap_habit_find_attention(rows, reterr));
     if (trains)

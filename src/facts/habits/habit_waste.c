@@ -432,6 +432,46 @@ static bool is_sorted_behind(struct ap_habit_rows *rows, size_t maker, size_t *r
     return false;
 }
 
+static int64_t sparse_ns(const struct ap_habit_rows *rows, size_t maker, size_t sorted)
+{
+    return ap_item_end_ns(rows, &rows->items[sorted]) - ap_item_start_ns(rows, &rows->items[maker]);
+}
+
+/* How many are put together before the activation that is before @maker, in the same forward pass; one of them takes about
+ * as long. None where an operator of the step may make the entries. */
+static size_t count_alike_alone(struct ap_habit_rows *rows, size_t maker, int64_t total_ns, size_t *ret_first)
+{
+    size_t count = 0, sorted;
+    bool is_other_pass = false, is_other_layer = false, is_alike = false;
+    for (size_t at = maker; at-- > 0 && rows->facts->steps.count && rows->items[at].step == rows->items[maker].step;) {
+        uint64_t words = ap_item_words(rows, &rows->items[at]);
+        if (maker - at > MOST_OF_STEP || words & (AP_BIT(TAKES) | AP_BIT(GATHER)) || may_make_entries(rows, at, 0))
+            return 0;
+        is_other_pass |= !ap_habit_is_call(rows, &rows->items[at]);
+        is_other_layer |= ap_text_ends_with(ap_row_name(rows->trace, rows->items[at].row), "relu");
+        if (is_other_pass || !is_other_layer || !AP_HAS(words, SPARSE) || !is_sorted_behind(rows, at, &sorted))
+            continue;
+        int64_t other_ns = sparse_ns(rows, at, sorted);
+        is_alike |= other_ns / 2 <= total_ns && total_ns / 2 <= other_ns;
+        *ret_first = at;
+        count++;
+    }
+    return is_alike ? count : 0;
+}
+
+/* Without sizes: one for each layer, which take about as long. Those of one layer may be of several kinds of edges, and
+ * where each layer has samples of its own there are fewer from layer to layer. */
+static enum ap_status look_at_sparse_alone(struct ap_habit_rows *rows, size_t at, struct ap_error *reterr)
+{
+    size_t first, last, sorted;
+    if (!is_sorted_behind(rows, at, &sorted))
+        return AP_OK;
+    size_t count = count_alike_alone(rows, at, sparse_ns(rows, at, sorted), &first);
+    if (count == 1 && is_sorted_behind(rows, first, &last))
+        AP_TRY(ap_habit_add_stretch(rows, AP_HABIT_sorted_again, first, last, 0, reterr));
+    return count ? ap_habit_add_stretch(rows, AP_HABIT_sorted_again, at, sorted, 0, reterr) : AP_OK;
+}
+
 /* A step that puts a matrix of the same sizes together more than once does not know that it has it. Of one a step, each may
  * be of another graph. */
 static enum ap_status look_at_sparse(struct ap_habit_rows *rows, size_t at, struct ap_error *reterr)
@@ -492,7 +532,8 @@ enum ap_status ap_habit_find_waste(struct ap_habit_rows *rows, struct ap_error *
             AP_TRY(ap_habit_is_named(rows, at, AP_TEXT("aten::to_dense")) ? look_at_dense(rows, at, reterr)
                                                                           : look_at_diagonal(rows, at, reterr));
         if (AP_HAS(words, SPARSE))
-            AP_TRY(look_at_sparse(rows, at, reterr));
+            AP_TRY(ap_habit_dims_of(rows, rows->items[at].row).bytes ? look_at_sparse(rows, at, reterr)
+                                                                     : look_at_sparse_alone(rows, at, reterr));
         AP_TRY(look_at_normed_weight(rows, at, reterr));
         if (AP_HAS(words, HEAVY) && !AP_HAS(words, MODEL))
             AP_TRY(look_at_search(rows, at, &looks, reterr));

@@ -233,6 +233,8 @@ AP_MUST_CHECK enum ap_status ap_habit_find_convolutions(struct ap_habit_rows *ro
 AP_MUST_CHECK enum ap_status ap_habit_find_waste(struct ap_habit_rows *rows, struct ap_error *reterr);
 /** Weights that are packed anew for each call, in a run that does not train. */
 void ap_habit_find_packed(struct ap_habit_rows *rows);
+/** Encoders that are run again for each token, in a run that does not train. */
+void ap_habit_find_encoders(struct ap_habit_rows *rows);
 /** Rows that are brought to length 1 for each question anew, in a run that does not train. */
 void ap_habit_find_normed(struct ap_habit_rows *rows);
 /** Models that are built for each request, in a run that does not train. */

@@ -41,6 +41,8 @@ static enum ap_status look_at_track(struct ap_habit_rows *rows, size_t track, st
     ap_habit_find_lists(rows);
     ap_habit_find_history(rows);
     ap_habit_find_growing(rows, track);
+    if (track == rows->facts->main_track && !rows->facts->phases.has_backward)
+        ap_habit_find_encoders(rows);
     AP_TRY(ap_habit_find_attention(rows, reterr));
     if (trains)
         AP_TRY(look_at_backward(rows, track, reterr));

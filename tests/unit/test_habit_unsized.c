@@ -497,6 +497,37 @@ static void tokens_that_are_known_are_told(void)
     end(&run);
 }
 
+/* Pictures of a tensor that was taken apart, four of which go through the model; @layer and @other in each pass. */
+static void pictures(struct run *run, const char *apart, const char *batch, const char *other)
+{
+    const char *const pass[] = { batch,          "aten::conv2d", "aten::relu", "aten::conv2d",  other,       "aten::mean",
+                                 "aten::linear", "aten::argmax", "aten::item", "aten::softmax", "aten::add", "aten::add",
+                                 "aten::add",    "aten::mul",    "aten::mul",  "aten::neg",     "aten::exp", "" };
+    int64_t at_us = 10;
+    begin(run);
+    op(run, apart, 0, 10, 0);
+    for (int i = 0; i < 4; i++)
+        at_us = chain(run, at_us, pass, 10);
+    analyze(run);
+}
+
+static void pictures_in_turn_are_told(void)
+{
+    struct run run;
+    pictures(&run, "aten::unbind", "aten::unsqueeze", "aten::relu");
+    is_int(habit(&run, "pass_in_turn", "saves_us"), 4 * 170 * 3 / 4, "whatever is chosen: the next one is there already");
+    end(&run);
+    pictures(&run, "aten::relu", "aten::unsqueeze", "aten::relu");
+    is_int(habit(&run, "pass_in_turn", "count"), 0, "pictures as they come");
+    end(&run);
+    pictures(&run, "aten::unbind", "aten::view", "aten::relu");
+    is_int(habit(&run, "pass_in_turn", "count"), 0, "batches of any size");
+    end(&run);
+    pictures(&run, "aten::unbind", "aten::unsqueeze", "aten::cat");
+    is_int(habit(&run, "pass_in_turn", "count"), 0, "a state goes in beside it");
+    end(&run);
+}
+
 static void lists(struct run *run, int64_t gap_us, const char *last)
 {
     begin(run);
@@ -576,6 +607,9 @@ static void pairs_are_told_by_how_long_they_take(void)
     enlarged(&run, 500, "aten::unsqueeze", "aten::mul", "aten::sum", "aten::topk");
     is_int(habit(&run, "all_pairs", "total_us"), 12000, "products and their sum");
     end(&run);
+    enlarged(&run, 500, "aten::unsqueeze", "aten::sub", "aten::linalg_vector_norm", "aten::argmin");
+    is_int(habit(&run, "all_pairs", "total_us"), 12000, "norms of differences");
+    end(&run);
     enlarged(&run, 4000, "aten::unsqueeze", "aten::sub", "aten::pow", "aten::sum");
     is_int(habit(&run, "all_pairs", "count"), 0, "what is before may have made as many elements: a mean is taken off");
     end(&run);
@@ -602,6 +636,9 @@ static void draws_from_the_head_of_all_are_told(void)
     drawn(&run, "aten::cumsum", "aten::multinomial", "aten::gather");
     is_int(habit(&run, "whole_sort", "total_us"), 5000, "from the sort to the draw");
     end(&run);
+    drawn(&run, "aten::cumsum", "aten::scatter", "aten::multinomial");
+    is_int(habit(&run, "whole_sort", "total_us"), 6000, "what is masked is put back before the draw");
+    end(&run);
     drawn(&run, "aten::add", "aten::multinomial", "aten::gather");
     is_int(habit(&run, "whole_sort", "count"), 0, "no running sum");
     end(&run);
@@ -616,6 +653,7 @@ static void draws_from_the_head_of_all_are_told(void)
 int main(void)
 {
     tokens_that_are_known_are_told();
+    pictures_in_turn_are_told();
     tensors_of_lists_are_told();
     rows_that_are_normed_for_each_question_are_told();
     pairs_are_told_by_how_long_they_take();

@@ -370,8 +370,9 @@ void ap_habit_find_construction(struct ap_habit_rows *rows)
     }
 }
 
-/* ---- passes of one model in turn, whose results are then put together ----
- * Names alone tell them, so they are looked for where texts go in, which only the beginning of a model looks up. */
+/* ---- passes of one model in turn, whose results are then put together, or whose inputs were taken apart ----
+ * Names alone tell them, so they are looked for where texts go in, which only the beginning of a model looks up, or where a
+ * batch of one is made of each row. */
 
 static bool is_alike(const struct ap_habit_rows *rows, size_t at, size_t other)
 {
@@ -451,6 +452,51 @@ static void add_turns(struct ap_habit_rows *rows, size_t start, size_t end, size
                       ap_item_end_ns(rows, &rows->items[end - 1]));
 }
 
+/* Of a picture or a signal, of which the batch has one: a dimension more, and a convolution. What is handed on from pass to
+ * pass, as a recurrent layer does, is put beside the input. */
+static bool is_pass_of_one(const struct ap_habit_rows *rows, size_t start, size_t end)
+{
+    uint64_t layers = 0, operators = end - start;
+    bool has_batch = false, is_first = true;
+    for (size_t at = start; at < end; at++) {
+        uint64_t words = ap_item_words(rows, &rows->items[at]);
+        struct ap_text name = ap_row_name(rows->trace, rows->items[at].row);
+        operators += rows->items[at].inner;
+        if (words & (AP_BIT(GATHER) | AP_BIT(CELL) | AP_BIT(LSTM_CELL)) || ap_text_is(name, "aten::tanh"))
+            return false;
+        has_batch |= is_first && ap_text_is(name, "aten::unsqueeze");
+        if (!AP_HAS(words, HEAVY))
+            continue;
+        if (is_first && !ap_text_starts_with(name, "aten::conv"))
+            return false;
+        is_first = false;
+        layers++;
+    }
+    return has_batch && layers >= LEAST_LAYERS && operators >= LEAST_OPERATORS;
+}
+
+/* @rows_apart: where all rows of a tensor are taken apart, which one pass after the other then goes over: whatever it makes
+ * of one, the next one is there. */
+static void look_behind(struct ap_habit_rows *rows, size_t rows_apart)
+{
+    size_t start = rows_apart + 1;
+    for (size_t period = LEAST_ITEMS; start + period < rows->item_count && period <= MOST_OPERATORS && rows->looks_left;
+         period++) {
+        size_t alike = 0;
+        rows->looks_left--;
+        while (start + period + alike < rows->item_count && rows->looks_left &&
+               is_alike(rows, start + alike, start + alike + period)) {
+            rows->looks_left--;
+            alike++;
+        }
+        size_t turns = alike / period + 1;
+        if (turns < LEAST_TURNS || !is_pass_of_one(rows, start, start + period))
+            continue;
+        add_turns(rows, start, start + turns * period, turns);
+        return;
+    }
+}
+
 /* @end: where results are put together. */
 static void look_before(struct ap_habit_rows *rows, size_t end)
 {
@@ -473,4 +519,6 @@ void ap_habit_find_turns(struct ap_habit_rows *rows)
         if (AP_HAS(ap_item_words(rows, &rows->items[at]), GATHER) && ap_habit_is_of_step(rows, at, at - 1) &&
             (is_answer(rows, at - 1) || are_scores(rows, at - 1)))
             look_before(rows, at);
+        else if (ap_text_is(ap_row_name(rows->trace, rows->items[at - 1].row), "aten::unbind"))
+            look_behind(rows, at - 1);
 }

@@ -156,17 +156,20 @@ static bool is_enlarged(const struct ap_habit_rows *rows, size_t at)
     return added >= 2;
 }
 
-/* Where nothing is trained: differences of all pairs, squared or without their sign, that are summed up; or products. @at
- * where they are not. */
+/* Where nothing is trained: norms of all pairs' differences, or these squared or without their sign, and summed up; or
+ * products that are. @at where they are not. */
 static size_t end_of_enlarged(const struct ap_habit_rows *rows, size_t at)
 {
     bool is_product = is_named(rows, at, "aten::mul");
-    size_t sums = at + (is_product ? 1 : 2);
     if (rows->facts->phases.has_backward || !(is_product || is_named(rows, at, "aten::sub")) ||
-        !ap_habit_is_of_step(rows, at, at + 1) || !ap_habit_is_of_step(rows, at, sums))
+        !ap_habit_is_of_step(rows, at, at + 1) || !is_enlarged(rows, at))
         return at;
-    bool is_magnitude = AP_HAS(ap_item_words(rows, &rows->items[at + 1]), MAGNITUDE) || is_named(rows, at + 1, "aten::mul");
-    return (is_product || is_magnitude) && is_named(rows, sums, "aten::sum") && is_enlarged(rows, at) ? sums : at;
+    uint64_t then = ap_item_words(rows, &rows->items[at + 1]);
+    if (is_product ? is_named(rows, at + 1, "aten::sum") : AP_HAS(then, NORM))
+        return at + 1;
+    bool is_magnitude = AP_HAS(then, MAGNITUDE) || is_named(rows, at + 1, "aten::mul");
+    bool sums = ap_habit_is_of_step(rows, at, at + 2) && is_named(rows, at + 2, "aten::sum");
+    return !is_product && is_magnitude && sums ? at + 2 : at;
 }
 
 static enum ap_status look_at_pairs_of_no_size(struct ap_habit_rows *rows, size_t at, struct ap_error *reterr)
@@ -290,6 +293,7 @@ static bool is_order_cut(const struct ap_habit_rows *rows, size_t at)
     return ap_text_is(next, "aten::slice") || ap_text_is(next, "aten::narrow");
 }
 
+/* What was drawn is a place in the order. */
 static bool is_looked_up(const struct ap_habit_rows *rows, size_t draw)
 {
     for (size_t next = draw + 1; next <= draw + LOOKED_UP_WITHIN && ap_habit_is_of_step(rows, draw, next); next++)
@@ -299,17 +303,19 @@ static bool is_looked_up(const struct ap_habit_rows *rows, size_t draw)
 }
 
 /* Likewise: probabilities are summed up in their order, and one of them is drawn, with nothing between but work on each
- * element; what was drawn is looked up in the order. The last item, the draw; @at where it is not so. */
+ * element; what was drawn is looked up in the order, or what the order masks is put back before. The last item, the draw;
+ * @at where it is not so. */
 static size_t draw_behind(const struct ap_habit_rows *rows, size_t at)
 {
-    bool sums_up = false;
+    bool sums_up = false, is_back = false;
     for (size_t next = at + 1; next < at + SORT_ITEMS && ap_habit_is_of_step(rows, at, next); next++) {
         uint64_t words = ap_item_words(rows, &rows->items[next]);
         if (words & (AP_BIT(HEAVY) | AP_BIT(SORT) | AP_BIT(TOP)))
             return at;
         sums_up |= AP_HAS(words, RUNNING_SUM);
+        is_back |= sums_up && (is_named(rows, next, "aten::scatter") || is_named(rows, next, "aten::scatter_"));
         if (AP_HAS(words, DRAW))
-            return sums_up && is_looked_up(rows, next) ? next : at;
+            return sums_up && (is_back || is_looked_up(rows, next)) ? next : at;
     }
     return at;
 }

@@ -134,6 +134,50 @@ static void answers(struct run *run, int layer_us, int attention_us, int view_us
     analyze(run);
 }
 
+/* Two texts, whose passes go over what is there so far, of @puts in front of each attention; @joins and @picks between two.
+ * Layers take up to @rises_us longer, but every third pass is slow. */
+static void texts(struct run *run, const char *joins, const char *puts, const char *picks, int64_t rises_us)
+{
+    begin(run);
+    for (int i = 0; i < 40; i++) {
+        int64_t at_us = (int64_t)i * 10000, layer_us = 200 + i % 20 * rises_us / 20 + (i % 3 ? 0 : 30);
+        op(run, joins, at_us, 10, 0);
+        op(run, "aten::embedding", at_us + 20, 10, 0);
+        at_us += 40;
+        for (int layer = 0; layer < 4; layer++, at_us += 1000) {
+            op(run, "aten::linear", at_us, layer_us, 0);
+            op(run, puts, at_us + 500, 10, 0);
+            op(run, "aten::scaled_dot_product_attention", at_us + 600, layer_us, 0);
+        }
+        op(run, picks, at_us, 10, 0);
+        op(run, "aten::argmax", at_us + 20, 10, 0);
+    }
+    analyze(run);
+}
+
+static void texts_that_are_gone_over_whole_are_told_by_what_is_kept(void)
+{
+    struct run run;
+    texts(&run, "aten::cat", "aten::view", "aten::select", 100);
+    is_int(habit(&run, "growing_prefix", "count"), 39, "though the machine is busy, and the second text begins anew");
+    end(&run);
+    texts(&run, "aten::cat", "aten::cat", "aten::select", 100);
+    is_int(habit(&run, "growing_prefix", "count"), 0, "keys are put to a cache");
+    end(&run);
+    texts(&run, "aten::cat", "aten::index_copy_", "aten::select", 100);
+    is_int(habit(&run, "growing_prefix", "count"), 0, "or written into one");
+    end(&run);
+    texts(&run, "aten::slice", "aten::view", "aten::select", 100);
+    is_int(habit(&run, "growing_prefix", "count"), 0, "nothing is put together: texts to judge");
+    end(&run);
+    texts(&run, "aten::cat", "aten::view", "aten::neg", 100);
+    is_int(habit(&run, "growing_prefix", "count"), 0, "no position is picked: classes of texts");
+    end(&run);
+    texts(&run, "aten::cat", "aten::view", "aten::select", 0);
+    is_int(habit(&run, "growing_prefix", "count"), 0, "none takes longer than the ones before");
+    end(&run);
+}
+
 static void prefixes_that_grow_are_told_by_their_time(void)
 {
     struct run run;
@@ -388,6 +432,7 @@ int main(void)
     windows_over_a_stream_are_told();
     shifts_that_are_written_over_are_told();
     prefixes_that_grow_are_told_by_their_time();
+    texts_that_are_gone_over_whole_are_told_by_what_is_kept();
     models_of_equal_sizes_are_told_apart_by_order();
     sparse_matrices_made_dense_are_told();
     work_around_the_optimizer_is_told();

@@ -487,6 +487,12 @@ static void passes_in_turn_are_told(void)
     beams(&run, 30, "aten::embedding", "aten::log_softmax", "aten::mul");
     is_int(habit(&run, "pass_in_turn", "count"), 0, "nothing is put together");
     end(&run);
+    beams(&run, 30, "aten::embedding", "aten::linear", "aten::cat");
+    is_int(habit(&run, "pass_in_turn", "count"), 0, "scores of a layer, or a state that goes on");
+    end(&run);
+    beams(&run, 4, "aten::embedding", "aten::mean", "aten::cat");
+    is_int(habit(&run, "pass_in_turn", "count"), 0, "too little for a pass: a loop");
+    end(&run);
 }
 
 /* What @made_of says, a layer, flat or not, two narrow ones behind it, and a sum; @times. */

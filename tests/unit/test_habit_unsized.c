@@ -426,6 +426,230 @@ static void what_layers_prepare_again_is_told_by_its_constants(void)
     end(&run);
 }
 
+/* A convolution of that many microseconds with a product beside it; @other: the convolution of another layer. */
+static void slow_convolutions(struct run *run, int64_t dur_us, const char *other)
+{
+    begin(run);
+    op(run, "aten::_slow_conv2d_forward", 0, dur_us, 0);
+    op(run, "aten::addmm", 10000, 4000, 0);
+    op(run, other, 20000, 100, 0);
+    analyze(run);
+}
+
+static void convolutions_without_onednn_are_told(void)
+{
+    static const char half[] = "[\"c10::Half\",\"c10::Half\"]";
+    struct run run;
+    slow_convolutions(&run, 6000, "aten::relu");
+    is_int(habit(&run, "slow_convolution", "total_us"), 6000 + 4000, "with the products of the same model");
+    is_int(habit(&run, "slow_convolution", "saves_us"), 8000, "most of it");
+    end(&run);
+    slow_convolutions(&run, 4000, "aten::relu");
+    is_int(habit(&run, "slow_convolution", "count"), 0, "small ones in float32 go that way too");
+    end(&run);
+    slow_convolutions(&run, 6000, "aten::mkldnn_convolution");
+    is_int(habit(&run, "slow_convolution", "count"), 0, "another one is taken by oneDNN");
+    end(&run);
+    begin(&run);
+    op_with(&run, "aten::_slow_conv2d_forward", 0, 6000, 0, "[[8,3,64,64],[64,3,5,5]]", half);
+    analyze(&run);
+    is_int(habit(&run, "slow_convolution", "count"), 0, "types that are recorded tell more");
+    end(&run);
+}
+
+/* Operators one right behind the other, each of @dur_us; their names end with an empty one. */
+static int64_t chain(struct run *run, int64_t at_us, const char *const *names, int64_t dur_us)
+{
+    for (; **names; names++, at_us += dur_us)
+        op(run, *names, at_us, dur_us, 0);
+    return at_us;
+}
+
+/* Tokens of a draft go through the model, which looks at @before each, keeps something by @keeps, and ends with scores. */
+static void tokens(struct run *run, const char *before, const char *keeps)
+{
+    int64_t at_us = 0;
+    begin(run);
+    for (int i = 0; i < 4; i++) {
+        const char *const head[] = { "aten::slice", "aten::embedding", before, "" };
+        const char *const layer[] = { "aten::layer_norm", "aten::linear", keeps, "aten::scaled_dot_product_attention", "" };
+        const char *const scores[] = { "aten::linear", "" };
+        at_us = chain(run, at_us, head, 10);
+        for (int j = 0; j < 4; j++)
+            at_us = chain(run, at_us, layer, 10);
+        at_us = chain(run, at_us, scores, 10);
+    }
+    op(run, "aten::cat", at_us, 10, 0);
+    analyze(run);
+}
+
+static void tokens_that_are_known_are_told(void)
+{
+    struct run run;
+    tokens(&run, "aten::is_nonzero", "aten::cat");
+    is_int(habit(&run, "pass_in_turn", "saves_us"), 4 * 200 * 3 / 4, "all but one pass, whatever is asked of the mask");
+    end(&run);
+    tokens(&run, "aten::argmax", "aten::cat");
+    is_int(habit(&run, "pass_in_turn", "count"), 0, "each of them is chosen: text is generated");
+    end(&run);
+    tokens(&run, "aten::is_nonzero", "aten::contiguous");
+    is_int(habit(&run, "pass_in_turn", "count"), 0, "nothing is kept: what it makes may go into the next pass");
+    end(&run);
+}
+
+/* Pictures of a tensor that was taken apart, four of which go through the model; @layer and @other in each pass. */
+static void pictures(struct run *run, const char *apart, const char *batch, const char *other)
+{
+    const char *const pass[] = { batch,          "aten::conv2d", "aten::relu", "aten::conv2d",  other,       "aten::mean",
+                                 "aten::linear", "aten::argmax", "aten::item", "aten::softmax", "aten::add", "aten::add",
+                                 "aten::add",    "aten::mul",    "aten::mul",  "aten::neg",     "aten::exp", "" };
+    int64_t at_us = 10;
+    begin(run);
+    op(run, apart, 0, 10, 0);
+    for (int i = 0; i < 4; i++)
+        at_us = chain(run, at_us, pass, 10);
+    analyze(run);
+}
+
+static void pictures_in_turn_are_told(void)
+{
+    struct run run;
+    pictures(&run, "aten::unbind", "aten::unsqueeze", "aten::relu");
+    is_int(habit(&run, "pass_in_turn", "saves_us"), 4 * 170 * 3 / 4, "whatever is chosen: the next one is there already");
+    end(&run);
+    pictures(&run, "aten::relu", "aten::unsqueeze", "aten::relu");
+    is_int(habit(&run, "pass_in_turn", "count"), 0, "pictures as they come");
+    end(&run);
+    pictures(&run, "aten::unbind", "aten::view", "aten::relu");
+    is_int(habit(&run, "pass_in_turn", "count"), 0, "batches of any size");
+    end(&run);
+    pictures(&run, "aten::unbind", "aten::unsqueeze", "aten::cat");
+    is_int(habit(&run, "pass_in_turn", "count"), 0, "a state goes in beside it");
+    end(&run);
+}
+
+static void lists(struct run *run, int64_t gap_us, const char *last)
+{
+    begin(run);
+    op(run, "aten::empty", 0, 10, 0);
+    op(run, "aten::to", 10 + gap_us, 5, 0);
+    op(run, "aten::lift_fresh", 15 + gap_us, 2, 0);
+    op(run, last, 17 + gap_us, 2, 0);
+    analyze(run);
+}
+
+static void tensors_of_lists_are_told(void)
+{
+    struct run run;
+    lists(&run, 1000, "aten::detach_");
+    is_int(habit(&run, "list_copied", "total_us"), 1010, "from the room to the tensor");
+    end(&run);
+    lists(&run, 20, "aten::detach_");
+    is_int(habit(&run, "list_copied", "count"), 0, "a number alone");
+    end(&run);
+    lists(&run, 1000, "aten::relu");
+    is_int(habit(&run, "list_copied", "count"), 0, "room that something else is written to");
+    end(&run);
+}
+
+/* Questions to rows, which are normed for @norm_us; @before each @made_us are spent on something, and @then behind. */
+static void questions(struct run *run, int64_t made_us, int64_t norm_us, const char *then)
+{
+    int64_t at_us = 0;
+    begin(run);
+    for (int i = 0; i < 4; i++, at_us += 1000) {
+        const char *const rest[] = { "aten::clamp_min", "aten::expand_as", "aten::div", "aten::t", "aten::mm", then, "" };
+        op(run, "aten::linear", at_us, made_us, 0);
+        op(run, "aten::linalg_vector_norm", at_us + made_us, norm_us, 0);
+        at_us = chain(run, at_us + made_us + norm_us, rest, 100);
+    }
+    analyze(run);
+}
+
+static void rows_that_are_normed_for_each_question_are_told(void)
+{
+    struct run run;
+    questions(&run, 300, 5000, "aten::topk");
+    is_int(habit(&run, "normed_again", "count"), 3, "all but the first, which may have been made before");
+    is_int(habit(&run, "normed_again", "saves_us"), 3 * 5300, "norms and division");
+    end(&run);
+    questions(&run, 2000, 5000, "aten::topk");
+    is_int(habit(&run, "normed_again", "count"), 0, "a model may have made them");
+    end(&run);
+    questions(&run, 100, 300, "aten::topk");
+    is_int(habit(&run, "normed_again", "count"), 0, "a few rows cost nothing");
+    end(&run);
+    questions(&run, 300, 5000, "aten::relu");
+    is_int(habit(&run, "normed_again", "count"), 0, "a layer");
+    end(&run);
+}
+
+/* Rows of two tensors against each other by @pairs, and what is made of them; @before: the time of the operator before. */
+static void enlarged(struct run *run, int64_t before_us, const char *second, const char *pairs, const char *then,
+                     const char *last)
+{
+    const char *const views[] = { "aten::unsqueeze", second, "" };
+    begin(run);
+    op(run, "aten::linear", 0, before_us, 0);
+    int64_t at_us = chain(run, before_us, views, 10);
+    op(run, pairs, at_us, 8000, 0);
+    op(run, then, at_us + 8000, 4000, 0);
+    op(run, last, at_us + 12000, 2000, 0);
+    analyze(run);
+}
+
+static void pairs_are_told_by_how_long_they_take(void)
+{
+    struct run run;
+    enlarged(&run, 500, "aten::unsqueeze", "aten::sub", "aten::pow", "aten::sum");
+    is_int(habit(&run, "all_pairs", "total_us"), 14000, "differences, squared and summed up");
+    end(&run);
+    enlarged(&run, 500, "aten::unsqueeze", "aten::mul", "aten::sum", "aten::topk");
+    is_int(habit(&run, "all_pairs", "total_us"), 12000, "products and their sum");
+    end(&run);
+    enlarged(&run, 500, "aten::unsqueeze", "aten::sub", "aten::linalg_vector_norm", "aten::argmin");
+    is_int(habit(&run, "all_pairs", "total_us"), 12000, "norms of differences");
+    end(&run);
+    enlarged(&run, 4000, "aten::unsqueeze", "aten::sub", "aten::pow", "aten::sum");
+    is_int(habit(&run, "all_pairs", "count"), 0, "what is before may have made as many elements: a mean is taken off");
+    end(&run);
+    enlarged(&run, 500, "aten::view", "aten::sub", "aten::pow", "aten::sum");
+    is_int(habit(&run, "all_pairs", "count"), 0, "one of them is as large as the result");
+    end(&run);
+    enlarged(&run, 500, "aten::unsqueeze", "aten::sub", "aten::exp", "aten::sum");
+    is_int(habit(&run, "all_pairs", "count"), 0, "something else is made of each pair");
+    end(&run);
+}
+
+/* Probabilities in their order, @sums so far, @drawn, and what the order is asked for. */
+static void drawn(struct run *run, const char *sums, const char *draw, const char *last)
+{
+    const char *const names[] = { "aten::softmax", "aten::sort", sums, "aten::gt", "aten::masked_fill_", draw, last, "" };
+    begin(run);
+    (void)chain(run, 0, names, 1000);
+    analyze(run);
+}
+
+static void draws_from_the_head_of_all_are_told(void)
+{
+    struct run run;
+    drawn(&run, "aten::cumsum", "aten::multinomial", "aten::gather");
+    is_int(habit(&run, "whole_sort", "total_us"), 5000, "from the sort to the draw");
+    end(&run);
+    drawn(&run, "aten::cumsum", "aten::scatter", "aten::multinomial");
+    is_int(habit(&run, "whole_sort", "total_us"), 6000, "what is masked is put back before the draw");
+    end(&run);
+    drawn(&run, "aten::add", "aten::multinomial", "aten::gather");
+    is_int(habit(&run, "whole_sort", "count"), 0, "no running sum");
+    end(&run);
+    drawn(&run, "aten::cumsum", "aten::sum", "aten::gather");
+    is_int(habit(&run, "whole_sort", "count"), 0, "no draw: a metric");
+    end(&run);
+    drawn(&run, "aten::cumsum", "aten::multinomial", "aten::relu");
+    is_int(habit(&run, "whole_sort", "count"), 0, "what was drawn is not looked up in the order");
+    end(&run);
+}
+
 /* Four experts of two layers behind a choice; @takes is called within the last one, @behind on their results. */
 static void mixture(struct run *run, const char *spreads, const char *takes, const char *behind)
 {
@@ -544,9 +768,13 @@ static void queues_that_are_copied_whole_are_told(void)
 
 int main(void)
 {
-    queues_that_are_copied_whole_are_told();
-    experts_without_rows_of_their_own_are_told();
-    sparse_matrices_of_each_layer_are_told();
+    tokens_that_are_known_are_told();
+    pictures_in_turn_are_told();
+    tensors_of_lists_are_told();
+    rows_that_are_normed_for_each_question_are_told();
+    pairs_are_told_by_how_long_they_take();
+    draws_from_the_head_of_all_are_told();
+    convolutions_without_onednn_are_told();
     a_weight_that_two_parameters_make_is_told();
     one_score_of_each_row_by_ones_is_told();
     tables_with_gradients_of_all_rows_are_told();
@@ -558,5 +786,8 @@ int main(void)
     layers_of_all_pairs_are_told();
     a_call_without_node_has_none();
     what_layers_prepare_again_is_told_by_its_constants();
+    queues_that_are_copied_whole_are_told();
+    experts_without_rows_of_their_own_are_told();
+    sparse_matrices_of_each_layer_are_told();
     return done();
 }

@@ -5,7 +5,9 @@
 
 #include "poison.h"
 
-#define LEAST_ELEMENTS 1024 /* less is counting that costs nothing */
+#define LEAST_ELEMENTS 1024                  /* less is counting that costs nothing */
+#define LONG_CONVOLUTION_NS INT64_C(5000000) /* so long are none of those in float32 that oneDNN leaves out */
+#define SLOW_SAVES 0.8                       /* at most, of the time of products: measured 0.6 in float64, 0.85 in fp16 */
 
 /* ---- products in types that have no fast ones ---- */
 
@@ -86,6 +88,52 @@ static void find_products(struct ap_habits *habits, const struct slow_type *type
     habit->saves_ns = ap_share_of(habit->total_ns, type->saves);
 }
 
+/* ---- convolutions that oneDNN does not take, where no types were recorded ---- */
+
+static bool is_slow_convolution(const struct ap_trace *trace, const struct ap_work_cost *cost)
+{
+    return ap_text_is(ap_trace_text(trace, cost->name), "aten::_slow_conv2d_forward");
+}
+
+/* In float32 the CPU's convolutions go to oneDNN, but for small ones of one thread or one image. @ret_slow: the one that
+ * takes longest; AP_NO_ROW = there is none, or the types were recorded, which tell more. */
+static void find_slow_convolution(const struct ap_facts *facts, const struct ap_host_work *work, uint32_t *ret_slow)
+{
+    *ret_slow = AP_NO_ROW;
+    bool has_fast = false;
+    for (uint32_t i = 0; i < work->op_count; i++) {
+        const struct ap_work_cost *cost = &work->ops[i].cost;
+        has_fast |= ap_text_is(ap_trace_text(facts->trace, cost->name), "aten::mkldnn_convolution");
+        if (is_slow_convolution(facts->trace, cost))
+            *ret_slow = cost->slowest_row;
+    }
+    const struct ap_op_detail *op = *ret_slow == AP_NO_ROW ? NULL : ap_row_op(facts->trace, *ret_slow);
+    if (has_fast || (op && op->signature.id) ||
+        (*ret_slow != AP_NO_ROW && facts->trace->events.dur_ns[*ret_slow] < LONG_CONVOLUTION_NS))
+        *ret_slow = AP_NO_ROW;
+}
+
+/* Products are in the same type as the convolutions of their model. */
+static void find_slow_convolutions(struct ap_habits *habits, const struct ap_facts *facts, const struct ap_host_work *work)
+{
+    struct ap_habit *habit = &habits->of[AP_HABIT_slow_convolution];
+    uint32_t slow;
+    find_slow_convolution(facts, work, &slow);
+    for (uint32_t i = 0; slow != AP_NO_ROW && i < work->op_count; i++) {
+        const struct ap_work_cost *cost = &work->ops[i].cost;
+        if (!is_product(ap_trace_text(facts->trace, cost->name)))
+            continue;
+        habit->count += is_slow_convolution(facts->trace, cost) ? cost->calls : 0;
+        habit->total_ns = ap_add_sat(habit->total_ns, cost->host_self_ns, &habits->overflowed);
+    }
+    if (slow == AP_NO_ROW)
+        return;
+    habit->row = slow;
+    habit->longest_ns = facts->trace->events.dur_ns[slow];
+    habit->names[0] = facts->trace->events.name[slow];
+    habit->saves_ns = ap_share_of(habit->total_ns, SLOW_SAVES);
+}
+
 /* ---- dispatch modes ---- */
 
 static bool is_dispatched(const struct ap_trace *trace, uint32_t row)
@@ -116,5 +164,6 @@ void ap_habits_of_calls(struct ap_habits *habits, const struct ap_facts *facts, 
 {
     for (size_t i = 0; i < AP_COUNT_OF(slow_types); i++)
         find_products(habits, &slow_types[i], facts, work);
+    find_slow_convolutions(habits, facts, work);
     find_modes(habits, facts, work);
 }

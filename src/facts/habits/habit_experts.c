@@ -174,7 +174,7 @@ static bool is_weighed(const struct ap_habit_rows *rows, size_t gather)
             return !AP_HAS(words, WEIGHTED);
         if (is_scaled && AP_HAS(words, REDUCTION))
             return true;
-        is_scaled |= ap_text_is(ap_row_name(rows->trace, rows->items[at].row), "aten::mul");
+        is_scaled |= ap_habit_is_named(rows, at, AP_TEXT("aten::mul"));
     }
     return false;
 }

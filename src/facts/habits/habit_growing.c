@@ -17,13 +17,15 @@
 #define PREFIX_GROWTH 1.2 /* likewise: half a prompt is added */
 #define BEHIND 6          /* operators behind, which work on what was put together */
 #define GROUPS_MAX 16
+#define PASSES_BACK 8           /* from a pass of a text to one that took less */
+#define MOST_WHOLE 0.75         /* of all passes, those that go over a whole text by their signs */
+#define LEAST_COMPARED 12       /* with one before */
+#define LEAST_SLOWER 0.6        /* of them: chance makes it half */
 #define LAYERS_MAX 64           /* of a pass, from which the median is taken */
 #define LEAST_QUEUE (64 * 1024) /* elements */
 #define MOST_MOVED 0.1          /* of them, in one call */
 #define CUT_WITHIN 4            /* items before the concatenation, with what brings the little into its form */
 #define WRITTEN_WITHIN 4        /* items behind the shift */
-#define LEAST_ENCODER 2         /* layers: an attention layer by one operator counts as one */
-#define LEAST_AGAIN 3           /* times that it is run for nothing */
 #define MADE_WITHIN 16          /* items before the concatenation */
 
 /* How long the same call takes, from the first to the last one: the second quickest of each block. */
@@ -345,12 +347,32 @@ struct answer {
     int64_t total_ns;
 };
 
+/* What operators of a pass tell, whatever they take. */
+struct signs {
+    bool joins;    /* before its first layer something was put together, as the text so far is */
+    bool looks_up; /* tokens */
+    bool puts;     /* something was put together or written since the last attention */
+    bool keeps;    /* and attention looked at it: a cache */
+    bool picks;    /* behind its layers a piece is taken: of the last position */
+    size_t attends;
+};
+
+/* Passes by these signs, and those that take longer than one some passes before in the same text. */
+struct texts {
+    size_t passes, keeping, whole, compared, slower;
+    size_t length;               /* of this text: passes so far */
+    int64_t before[PASSES_BACK]; /* in turn */
+};
+
 struct prefix {
     struct answer answer;
+    struct signs signs;
+    struct texts texts;
     struct watch layers, views; /* as long whatever the text, but on a machine that slows down: there both rise alike */
     size_t layer_count;
     uint64_t answers;
-    bool adds; /* else it is only watched */
+    bool adds;    /* else it is only watched */
+    bool is_sure; /* by the signs */
 };
 
 static int64_t median(int64_t *values, size_t count)
@@ -361,6 +383,16 @@ static int64_t median(int64_t *values, size_t count)
     return values[count / 2];
 }
 
+/* A concatenation that turns halves of a vector is multiplied next: positions are put into it. */
+static bool puts_to_cache(const struct ap_habit_rows *rows, size_t at)
+{
+    if (ap_habit_is_named(rows, at, AP_TEXT("aten::copy_")) || ap_habit_is_named(rows, at, AP_TEXT("aten::index_copy_")) ||
+        ap_habit_is_named(rows, at, AP_TEXT("aten::index_put_")))
+        return true;
+    return ap_habit_is_named(rows, at, AP_TEXT("aten::cat")) &&
+           !(at + 1 < rows->item_count && ap_habit_is_named(rows, at + 1, AP_TEXT("aten::mul")));
+}
+
 /* The time rises by one position from pass to pass, so a pass has about so many. */
 static double positions(const struct prefix *prefix, int64_t dur_ns)
 {
@@ -369,13 +401,61 @@ static double positions(const struct prefix *prefix, int64_t dur_ns)
     return rise_ns > 0 ? (double)dur_ns / rise_ns * rises * prefix->layers.block_calls : 1;
 }
 
+static void note_signs(struct ap_habit_rows *rows, struct prefix *prefix, size_t at)
+{
+    uint64_t words = ap_item_words(rows, &rows->items[at]);
+    struct signs *signs = &prefix->signs;
+    bool has_layers = prefix->answer.layer_count != 0;
+    bool takes_piece =
+        ap_habit_is_named(rows, at, AP_TEXT("aten::select")) || ap_habit_is_named(rows, at, AP_TEXT("aten::slice"));
+    signs->joins |= !has_layers && ap_habit_is_named(rows, at, AP_TEXT("aten::cat"));
+    signs->looks_up |= ap_habit_is_named(rows, at, AP_TEXT("aten::embedding"));
+    signs->puts |= has_layers && puts_to_cache(rows, at);
+    if (has_layers && (AP_HAS(words, ATTENTION) || ap_habit_is_named(rows, at, AP_TEXT("aten::softmax")))) {
+        signs->attends++;
+        signs->keeps |= signs->puts;
+        signs->puts = false;
+    }
+    signs->picks = !AP_HAS(words, MODEL) && (signs->picks || (has_layers && takes_piece));
+}
+
+/* A text is generated, and nothing of it kept. */
+static bool is_whole_text(const struct signs *signs)
+{
+    return signs->joins && signs->looks_up && signs->picks && !signs->keeps && signs->attends > 1;
+}
+
+static void end_signs(struct prefix *prefix, int64_t dur_ns)
+{
+    struct texts *texts = &prefix->texts;
+    bool is_whole = is_whole_text(&prefix->signs);
+    texts->length = is_whole ? texts->length : 0;
+    texts->passes += prefix->answer.layer_count != 0;
+    texts->keeping += prefix->answer.layer_count && prefix->signs.keeps;
+    texts->whole += is_whole;
+    if (is_whole && texts->length >= PASSES_BACK) {
+        texts->compared++;
+        texts->slower += dur_ns > texts->before[texts->length % PASSES_BACK];
+    }
+    texts->before[texts->length % PASSES_BACK] = dur_ns;
+    texts->length++;
+    prefix->signs = (struct signs){ .attends = 0 };
+}
+
+static bool is_sure(const struct texts *texts)
+{
+    return (double)texts->whole >= MOST_WHOLE * (double)texts->passes && texts->compared >= LEAST_COMPARED &&
+           (double)texts->slower >= LEAST_SLOWER * (double)texts->compared;
+}
+
 static void end_answer(struct ap_habit_rows *rows, struct prefix *prefix)
 {
     struct answer *answer = &prefix->answer;
     bool is_alike = answer->layer_count && answer->layer_count == prefix->layer_count;
     int64_t dur_ns = median(answer->layers, answer->layer_count);
+    end_signs(prefix, dur_ns);
     if (is_alike && prefix->adds) {
-        double length = positions(prefix, dur_ns);
+        double length = prefix->is_sure ? (double)prefix->texts.length : positions(prefix, dur_ns);
         (void)ap_habit_add(rows->habits, AP_HABIT_growing_prefix, rows->items[answer->first].row, answer->total_ns,
                            ap_share_of(answer->total_ns, length > 1 ? 1 - 1 / length : 0));
     } else if (is_alike) {
@@ -391,6 +471,7 @@ static void note_item(struct ap_habit_rows *rows, struct prefix *prefix, size_t 
     uint64_t words = ap_item_words(rows, &rows->items[at]);
     struct answer *answer = &prefix->answer;
     bool is_layer = AP_HAS(words, HEAVY) && AP_HAS(words, MODEL);
+    note_signs(rows, prefix, at);
     if (is_layer && !answer->layer_count)
         answer->first = at;
     if (is_layer && answer->layer_count < LAYERS_MAX)
@@ -406,12 +487,15 @@ static void note_item(struct ap_habit_rows *rows, struct prefix *prefix, size_t 
 static void go_over(struct ap_habit_rows *rows, struct prefix *prefix)
 {
     prefix->answer = (struct answer){ .layer_count = 0 };
+    prefix->signs = (struct signs){ .attends = 0 };
+    prefix->texts = (struct texts){ .passes = 0 };
     prefix->layer_count = 0;
     for (size_t at = 0; at < rows->item_count; at++)
         note_item(rows, prefix, at);
 }
 
-/* A cache of keys and values lets attention grow with the text, not the layers. */
+/* A cache of keys and values lets attention grow with the text, not the layers; where something is put to one in most
+ * passes, all of them slow down with the machine. */
 static void find_prefix(struct ap_habit_rows *rows)
 {
     struct prefix prefix = { .adds = false };
@@ -421,163 +505,12 @@ static void find_prefix(struct ap_habit_rows *rows)
     go_over(rows, &prefix);
     /* what layers put through the caches slows views down as well, by less */
     double of_views = grows(&prefix.views, 1) ? (double)high_of(&prefix.views) / (double)(low_of(&prefix.views) + 1) : 1;
-    if (!grows(&prefix.layers, PREFIX_GROWTH * of_views))
+    prefix.is_sure = is_sure(&prefix.texts);
+    if (prefix.texts.keeping > prefix.texts.passes / 2 ||
+        (!prefix.is_sure && !grows(&prefix.layers, PREFIX_GROWTH * of_views)))
         return;
     prefix.adds = true;
     go_over(rows, &prefix);
-}
-
-/* ---- an encoder that is run again for each token ---- */
-
-/* Items of a pass, from its first layer or embedding to the choice that ends it. */
-struct turn {
-    size_t first, end;
-};
-
-static bool is_embedding(const struct ap_habit_rows *rows, size_t at)
-{
-    return ap_habit_is_named(rows, at, AP_TEXT("aten::embedding"));
-}
-
-/* How many items both passes begin with, of the same sizes. */
-static size_t begins_alike(const struct ap_habit_rows *rows, const struct turn *before, const struct turn *turn)
-{
-    size_t count = 0;
-    while (before->first + count < before->end && turn->first + count < turn->end &&
-           ap_habit_is_same(rows, before->first + count, turn->first + count))
-        count++;
-    return count;
-}
-
-/* The elements that the last layer from @first to before @end makes; 0 where these are no encoder: one has seen all of its
- * input, by attention or by a recurrent layer. */
-static double encoded_elements(struct ap_habit_rows *rows, size_t first, size_t end)
-{
-    struct ap_tensor_list list;
-    double elements = 0;
-    size_t layers = 0;
-    bool sees_all = false;
-    for (size_t at = first; at < end; at++) {
-        bool attends = AP_HAS(ap_item_words(rows, &rows->items[at]), ATTENTION) ||
-                       ap_habit_is_named(rows, at, AP_TEXT("aten::softmax")) ||
-                       ap_habit_is_named(rows, at, AP_TEXT("aten::_transformer_encoder_layer_fwd")) ||
-                       ap_habit_is_named(rows, at, AP_TEXT("aten::lstm")) ||
-                       ap_habit_is_named(rows, at, AP_TEXT("aten::gru"));
-        sees_all |= attends;
-        if (!AP_HAS(ap_item_words(rows, &rows->items[at]), HEAVY) || !ap_habit_read_tensors(rows, at, &list))
-            continue;
-        const struct ap_tensor_dims *x = &list.tensors[0], *weight = &list.tensors[1];
-        elements = elements_of(x);
-        if (!attends && list.count > 1 && weight->count == 2 && weight->dims[1] > 0)
-            elements *= (double)weight->dims[0] / (double)weight->dims[1];
-        layers++;
-    }
-    return sees_all && layers >= LEAST_ENCODER ? elements : 0;
-}
-
-/* Is what differs one longer than it was: the text so far, or what is kept of it? */
-static bool is_one_longer(struct ap_habit_rows *rows, size_t before, size_t at)
-{
-    struct ap_tensor_list was, is;
-    if (rows->items[before].name != rows->items[at].name || !ap_habit_read_tensors(rows, before, &was) ||
-        !ap_habit_read_tensors(rows, at, &is) || was.count != is.count)
-        return false;
-    size_t longer = 0;
-    for (int i = 0; i < is.count; i++) {
-        if (was.tensors[i].count != is.tensors[i].count)
-            return false;
-        for (int j = 0; j < is.tensors[i].count; j++) {
-            int64_t more = is.tensors[i].dims[j] - was.tensors[i].dims[j];
-            if (more != 0 && more != 1)
-                return false;
-            longer += more == 1;
-        }
-    }
-    return longer > 0;
-}
-
-/* Layers behind it look at what the encoder made. A picture may be the next one of a list: a text that is handed in whole,
- * one longer each time, tells that it is not. */
-static bool looks_at(struct ap_habit_rows *rows, const struct turn *turn, size_t behind, double elements)
-{
-    struct ap_tensor_list list;
-    bool looks = false, has_text = is_embedding(rows, turn->first);
-    for (size_t at = behind; at < turn->end && !(looks && has_text); at++) {
-        bool reads = AP_HAS(ap_item_words(rows, &rows->items[at]), HEAVY) && ap_habit_read_tensors(rows, at, &list);
-        has_text |= is_embedding(rows, at);
-        for (int i = 0; reads && i < list.count; i++)
-            looks |= elements_of(&list.tensors[i]) == elements;
-    }
-    return looks && has_text;
-}
-
-/* Between two passes something as large as the encoder's input is touched: it may be the next frame. */
-static bool may_bring_input(struct ap_habit_rows *rows, const struct turn *before, const struct turn *turn)
-{
-    struct ap_tensor_list list;
-    if (!ap_habit_read_tensors(rows, turn->first, &list))
-        return true;
-    double input = elements_of(&list.tensors[is_embedding(rows, turn->first) && list.count > 1]);
-    for (size_t at = before->end + 1; at < turn->first; at++) {
-        if (!ap_habit_is_call(rows, &rows->items[at]) ||
-            ap_text_starts_with(ap_row_name(rows->trace, rows->items[at].row), "aten::rand"))
-            return true;
-        if (ap_habit_is_named(rows, at, AP_TEXT("aten::cat")) ||
-            ap_habit_is_named(rows, at, AP_TEXT("aten::index_select")) || !ap_habit_read_tensors(rows, at, &list))
-            continue;
-        for (int i = 0; i < list.count; i++)
-            if (elements_of(&list.tensors[i]) >= input)
-                return true;
-    }
-    return false;
-}
-
-/* How many items of the pass are an encoder that made the same for the pass before; 0 = none. */
-static size_t encoder_again(struct ap_habit_rows *rows, const struct turn *before, const struct turn *turn)
-{
-    size_t count = begins_alike(rows, before, turn), behind = turn->first + count;
-    if (behind == turn->end || before->first + count == before->end || !is_one_longer(rows, before->first + count, behind))
-        return 0;
-    double elements = encoded_elements(rows, turn->first, behind);
-    return elements > 0 && looks_at(rows, turn, behind, elements) && !may_bring_input(rows, before, turn) ? count : 0;
-}
-
-static void add_encoder(struct ap_habit_rows *rows, size_t first, size_t last)
-{
-    int64_t dur_ns = ap_item_end_ns(rows, &rows->items[last]) - ap_item_start_ns(rows, &rows->items[first]);
-    struct ap_habit *habit = ap_habit_add(rows->habits, AP_HABIT_encoder_again, rows->items[first].row, dur_ns, dur_ns);
-    if (habit)
-        ap_habit_take_names(&rows->items[first], last - first + 1, habit->names);
-}
-
-static size_t go_over_encoders(struct ap_habit_rows *rows, bool adds)
-{
-    struct turn before = { 0, 0 }, turn;
-    size_t times = 0, items;
-    bool is_open = false;
-    for (size_t at = 0; at < rows->item_count; at++) {
-        uint64_t words = ap_item_words(rows, &rows->items[at]);
-        if (!is_open && (AP_HAS(words, HEAVY) || is_embedding(rows, at))) {
-            turn.first = at;
-            is_open = true;
-        }
-        if (!is_open || !(words & (AP_BIT(CHOSEN) | AP_BIT(TOP))))
-            continue;
-        turn.end = at;
-        items = before.end ? encoder_again(rows, &before, &turn) : 0;
-        times += items > 0;
-        if (items && adds)
-            add_encoder(rows, turn.first, turn.first + items - 1);
-        before = turn;
-        is_open = false;
-    }
-    return times;
-}
-
-static void find_encoders(struct ap_habit_rows *rows)
-{
-    if (go_over_encoders(rows, false) >= LEAST_AGAIN)
-        (void)go_over_encoders(rows, true);
 }
 
 void ap_habit_find_growing(struct ap_habit_rows *rows, size_t track)
@@ -589,5 +522,4 @@ void ap_habit_find_growing(struct ap_habit_rows *rows, size_t track)
     if (rows->facts->phases.has_backward)
         return;
     find_prefix(rows);
-    find_encoders(rows);
 }

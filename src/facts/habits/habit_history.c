@@ -107,10 +107,9 @@ void ap_habit_find_history(struct ap_habit_rows *rows)
 /* Puts tensors together, and all that is done with the result is to take one slice of it: what is cut off moves out. */
 static bool moves_queue(const struct ap_habit_rows *rows, size_t at)
 {
-    return ap_text_is(ap_row_name(rows->trace, rows->items[at].row), "aten::cat") &&
-           !ap_habit_dims_of(rows, rows->items[at].row).bytes && !makes_a_node(rows, at) &&
-           ap_habit_is_of_step(rows, at, at + 1) &&
-           ap_text_is(ap_row_name(rows->trace, rows->items[at + 1].row), "aten::slice") && !makes_a_node(rows, at + 1) &&
+    return ap_habit_is_named(rows, at, AP_TEXT("aten::cat")) && !ap_habit_dims_of(rows, rows->items[at].row).bytes &&
+           !makes_a_node(rows, at) && ap_habit_is_of_step(rows, at, at + 1) &&
+           ap_habit_is_named(rows, at + 1, AP_TEXT("aten::slice")) && !makes_a_node(rows, at + 1) &&
            !(ap_habit_is_of_step(rows, at, at + 2) && AP_HAS(ap_item_words(rows, &rows->items[at + 2]), PIECE));
 }
 

@@ -239,10 +239,16 @@ AP_MUST_CHECK enum ap_status ap_habit_find_convolutions(struct ap_habit_rows *ro
 AP_MUST_CHECK enum ap_status ap_habit_find_waste(struct ap_habit_rows *rows, struct ap_error *reterr);
 /** Weights that are packed anew for each call, in a run that does not train. */
 void ap_habit_find_packed(struct ap_habit_rows *rows);
+/** Encoders that are run again for each token, in a run that does not train. */
+void ap_habit_find_encoders(struct ap_habit_rows *rows);
+/** Rows that are brought to length 1 for each question anew, in a run that does not train. */
+void ap_habit_find_normed(struct ap_habit_rows *rows);
 /** Models that are built for each request, in a run that does not train. */
 void ap_habit_find_built(struct ap_habit_rows *rows);
 /** Passes of one model in turn, whose results are put together; in a run that does not train. */
 void ap_habit_find_turns(struct ap_habit_rows *rows);
+/** Tensors that are made of lists of Python's. */
+void ap_habit_find_lists(struct ap_habit_rows *rows);
 /** Objects of Python that ranks hand each other, pickled. */
 void ap_habit_find_objects(struct ap_habit_rows *rows);
 /** Work on all scores for a choice that needs less: probabilities for the largest, sums of weights for draws. */

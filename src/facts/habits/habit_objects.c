@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT
- * Python objects that ranks hand each other: pickled, their sizes by one collective, their bytes by a second one. */
+ * Python objects that become tensors: lists of numbers; and those that ranks hand each other, pickled, their sizes by one
+ * collective, their bytes by a second one. */
 #include "habit_items.h"
 
 #include "poison.h"
 
 #define LONGEST_PICKLE_NS INT64_C(5000000) /* without an operator: a longer gap has another cause */
-#define MOST_BETWEEN 12 /* operators from the sizes to the bytes: the largest is asked, and room is made */
-#define MOST_SIZES 1024 /* one of each rank */
+#define MOST_BETWEEN 12              /* operators from the sizes to the bytes: the largest is asked, and room is made */
+#define MOST_SIZES 1024              /* one of each rank */
+#define LEAST_LIST_NS INT64_C(50000) /* between making room and the tensor: a number alone takes less */
+#define LIST_SAVES 0.95              /* of it: an array is copied whole, measured 100 times as fast */
 
 /* What tells of pickles in the operators around: their storage, and tensors of as many bytes. */
 struct signs {
@@ -119,5 +122,30 @@ void ap_habit_find_objects(struct ap_habit_rows *rows)
         add_objects(rows, first, bytes, last);
         at = last;
         done = last + 1;
+    }
+}
+
+/* torch.tensor() makes room, goes over the list within Python's objects, and hands on what became of it; nothing else has
+ * these operators right behind each other. */
+static bool is_of_list(const struct ap_habit_rows *rows, size_t room)
+{
+    static const char *const parts[] = { "aten::empty", "aten::to", "aten::lift_fresh", "aten::detach_" };
+    for (size_t i = 0; i < AP_COUNT_OF(parts); i++)
+        if (!ap_habit_is_of_step(rows, room, room + i) ||
+            !ap_text_is(ap_row_name(rows->trace, rows->items[room + i].row), parts[i]))
+            return false;
+    return ap_habit_gap_before(rows, room + 1) >= LEAST_LIST_NS;
+}
+
+void ap_habit_find_lists(struct ap_habit_rows *rows)
+{
+    for (size_t at = 0; at + 1 < rows->item_count; at++) {
+        if (!is_of_list(rows, at))
+            continue;
+        int64_t dur_ns = ap_item_start_ns(rows, &rows->items[at + 1]) - ap_item_start_ns(rows, &rows->items[at]);
+        struct ap_habit *habit =
+            ap_habit_add(rows->habits, AP_HABIT_list_copied, rows->items[at].row, dur_ns, ap_share_of(dur_ns, LIST_SAVES));
+        if (habit)
+            habit->names[0] = rows->items[at + 2].name;
     }
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Weights that are made for a call, used, and made again for the next one: packed ones, or those of a whole model. */
+ * What is made for a call, used, and made again for the next one: packed weights, those of a model, rows of length 1. */
 #include "habit_items.h"
 
 #include "poison.h"
@@ -8,6 +8,13 @@
 #define LONGEST_GAP_NS INT64_C(2000000) /* in which modules are copied and replaced: a longer one has another cause */
 #define MOST_DRAWN 64                   /* weights of one model that are remembered */
 #define LEAST_BUILT 2                   /* the first model has to be built */
+#define NORM_WITHIN 4                   /* operators from the norms to the division by them */
+#define PRODUCT_WITHIN 4                /* and from there to the product */
+#define CHOICE_WITHIN 4                 /* and to the choice of the best ones */
+#define MOST_ASKED 256                  /* operators of a question before */
+#define LEAST_NORMED_NS INT64_C(1000000)
+#define LEAST_QUESTIONS 3
+#define MAKES 0.25 /* of the time of norms and division: what takes less made no tensor as large */
 
 /* From the first operator on what becomes weights to the last one that packs them. */
 struct packing {
@@ -192,4 +199,86 @@ void ap_habit_find_built(struct ap_habit_rows *rows)
 {
     if (count_built(rows, false) >= LEAST_BUILT)
         (void)count_built(rows, true);
+}
+
+/* ---- rows that are brought to length 1 for each question: those of a corpus, of all classes ---- */
+
+/* Norms, the division by them, the product with a question, the choice of the best; 0 = it is none of that. */
+struct normed {
+    size_t first, divides;
+};
+
+/* The next item of these words or this name, over what brings norms or rows into their form; @at where none is near. */
+static size_t next_of(const struct ap_habit_rows *rows, size_t at, size_t most, uint64_t words, const char *name)
+{
+    for (size_t next = at + 1; next <= at + most && ap_habit_is_of_step(rows, at, next); next++) {
+        uint64_t own = ap_item_words(rows, &rows->items[next]);
+        struct ap_text text = ap_row_name(rows->trace, rows->items[next].row);
+        if (own & words || (name && ap_text_is(text, name)))
+            return next;
+        if (!(own & (AP_BIT(VIEW) | AP_BIT(BY_ELEMENT))) && !ap_text_starts_with(text, "aten::clamp") &&
+            !ap_text_is(text, "aten::expand_as") && !ap_text_is(text, "aten::numpy_T"))
+            return at;
+    }
+    return at;
+}
+
+static bool read_normed(const struct ap_habit_rows *rows, size_t at, struct normed *ret_normed)
+{
+    if (!AP_HAS(ap_item_words(rows, &rows->items[at]), NORM))
+        return false;
+    size_t divides = next_of(rows, at, NORM_WITHIN, 0, "aten::div");
+    size_t product = divides > at ? next_of(rows, divides, PRODUCT_WITHIN, AP_BIT(HEAVY) | AP_BIT(PRODUCT), NULL) : at;
+    *ret_normed = (struct normed){ at, divides };
+    return product > divides &&
+           next_of(rows, product, CHOICE_WITHIN, AP_BIT(TOP) | AP_BIT(SORT) | AP_BIT(CHOSEN), NULL) > product;
+}
+
+static int64_t time_of_normed(const struct ap_habit_rows *rows, const struct normed *normed)
+{
+    return ap_item_end_ns(rows, &rows->items[normed->divides]) - ap_item_start_ns(rows, &rows->items[normed->first]);
+}
+
+/* Since the last choice a model was asked, but neither it nor anything else took the time that making so many rows takes, be
+ * it outside of operators: they were there before. */
+static bool was_there(const struct ap_habit_rows *rows, const struct normed *normed)
+{
+    int64_t most_ns = ap_share_of(time_of_normed(rows, normed), MAKES);
+    bool has_layer = false;
+    for (size_t back = normed->first; back-- > 0 && normed->first - back <= MOST_ASKED;) {
+        uint64_t words = ap_item_words(rows, &rows->items[back]);
+        if (ap_habit_gap_before(rows, back + 1) > most_ns || AP_HAS(words, LOADER))
+            return false;
+        if (words & (AP_BIT(TOP) | AP_BIT(SORT) | AP_BIT(CHOSEN)))
+            return has_layer;
+        if (ap_item_end_ns(rows, &rows->items[back]) - ap_item_start_ns(rows, &rows->items[back]) > most_ns)
+            return false;
+        has_layer |= AP_HAS(words, HEAVY);
+    }
+    return false;
+}
+
+static size_t go_over_normed(struct ap_habit_rows *rows, bool adds)
+{
+    struct normed normed;
+    size_t count = 0;
+    for (size_t at = 0; at < rows->item_count; at++) {
+        if (!read_normed(rows, at, &normed))
+            continue;
+        int64_t dur_ns = time_of_normed(rows, &normed);
+        if (dur_ns < LEAST_NORMED_NS || !was_there(rows, &normed))
+            continue;
+        count++;
+        struct ap_habit *habit =
+            adds ? ap_habit_add(rows->habits, AP_HABIT_normed_again, rows->items[at].row, dur_ns, dur_ns) : NULL;
+        if (habit)
+            ap_habit_take_names(rows->items + at, normed.divides + 1 - at, habit->names);
+    }
+    return count;
+}
+
+void ap_habit_find_normed(struct ap_habit_rows *rows)
+{
+    if (go_over_normed(rows, false) + 1 >= LEAST_QUESTIONS) /* what is before the first one is not known */
+        (void)go_over_normed(rows, true);
 }

@@ -6,7 +6,9 @@
 
 #define LEAST_TURNS 4
 #define LEAST_LAYERS 2
-#define LEAST_OPERATORS 17 /* of a pass: shorter ones are loops over operators */
+#define LEAST_ITEMS 8      /* of a pass */
+#define LEAST_OPERATORS 17 /* likewise, with those that they call: shorter ones are loops over operators */
+#define MOST_TO_DIVISION 4 /* from a norm on */
 #define MOST_OPERATORS 4096
 #define MOST_TO_RESULT 3 /* views of a result before it is kept */
 #define LONGEST_CONSTRUCTION_NS INT64_C(5000000)
@@ -368,17 +370,29 @@ void ap_habit_find_construction(struct ap_habit_rows *rows)
     }
 }
 
-/* ---- passes of one model in turn, whose results are then put together ----
- * Names alone tell them, so they are looked for where texts go in, which only the beginning of a model looks up. */
+/* ---- passes of one model in turn, whose results are then put together, or whose inputs were taken apart ----
+ * Names alone tell them, so they are looked for where texts go in, which only the beginning of a model looks up, or where a
+ * batch of one is made of each row. */
 
 static bool is_alike(const struct ap_habit_rows *rows, size_t at, size_t other)
 {
     return rows->items[at].name == rows->items[other].name && ap_habit_is_of_step(rows, at, other);
 }
 
-/* An answer, with which no further pass goes on: probabilities, a position or a mean of what a pass has made. */
+/* Of a vector of length 1. */
+static bool is_division_by_norm(const struct ap_habit_rows *rows, size_t last)
+{
+    for (size_t at = last; at-- > 0 && last - at <= MOST_TO_DIVISION;)
+        if (AP_HAS(ap_item_words(rows, &rows->items[at]), NORM))
+            return ap_habit_is_named(rows, last, AP_TEXT("aten::div"));
+    return false;
+}
+
+/* An answer, with which no further pass goes on: probabilities, a position, a mean or a direction of what it has made. */
 static bool is_answer(const struct ap_habit_rows *rows, size_t last)
 {
+    if (is_division_by_norm(rows, last))
+        return true;
     for (size_t at = last; at + MOST_TO_RESULT > last; at--) {
         uint64_t words = ap_item_words(rows, &rows->items[at]);
         struct ap_text name = ap_row_name(rows->trace, rows->items[at].row);
@@ -390,19 +404,28 @@ static bool is_answer(const struct ap_habit_rows *rows, size_t last)
     return false;
 }
 
-/* Looks texts up and has layers, and chooses nothing. */
+static bool are_scores(const struct ap_habit_rows *rows, size_t last)
+{
+    return ap_habit_is_named(rows, last, AP_TEXT("aten::linear"));
+}
+
+/* Looks texts up and has layers, and chooses nothing: what is asked before the first layer is of its input, as whether a
+ * mask hides anything. Where its scores are put together, it puts something to what it keeps: one token of a text follows
+ * another one, and all of them were known. */
 static bool is_whole_pass(const struct ap_habit_rows *rows, size_t start, size_t end)
 {
-    uint64_t layers = 0;
-    bool looks_up = false;
+    uint64_t layers = 0, operators = end - start;
+    bool looks_up = false, keeps = is_answer(rows, end - 1);
     for (size_t at = start; at < end; at++) {
         uint64_t words = ap_item_words(rows, &rows->items[at]);
         looks_up |= ap_habit_is_named(rows, at, AP_TEXT("aten::embedding"));
         layers += AP_HAS(words, HEAVY);
-        if (words & (AP_BIT(CHOSEN) | AP_BIT(TOP) | AP_BIT(SCALAR)))
+        operators += rows->items[at].inner;
+        keeps |= AP_HAS(words, GATHER);
+        if (words & (AP_BIT(CHOSEN) | AP_BIT(TOP)) || (layers && AP_HAS(words, SCALAR)))
             return false;
     }
-    return looks_up && layers >= LEAST_LAYERS;
+    return looks_up && keeps && layers >= LEAST_LAYERS && operators >= LEAST_OPERATORS;
 }
 
 /* Items before @end that have the names of those @period before them. */
@@ -429,18 +452,62 @@ static void add_turns(struct ap_habit_rows *rows, size_t start, size_t end, size
                       ap_item_end_ns(rows, &rows->items[end - 1]));
 }
 
+/* Of a picture or a signal, of which the batch has one: a dimension more, and a convolution. What is handed on from pass to
+ * pass, as a recurrent layer does, is put beside the input. */
+static bool is_pass_of_one(const struct ap_habit_rows *rows, size_t start, size_t end)
+{
+    uint64_t layers = 0, operators = end - start;
+    bool has_batch = false, is_first = true;
+    for (size_t at = start; at < end; at++) {
+        uint64_t words = ap_item_words(rows, &rows->items[at]);
+        struct ap_text name = ap_row_name(rows->trace, rows->items[at].row);
+        operators += rows->items[at].inner;
+        if (words & (AP_BIT(GATHER) | AP_BIT(CELL) | AP_BIT(LSTM_CELL)) || ap_text_is(name, "aten::tanh"))
+            return false;
+        has_batch |= is_first && ap_text_is(name, "aten::unsqueeze");
+        if (!AP_HAS(words, HEAVY))
+            continue;
+        if (is_first && !ap_text_starts_with(name, "aten::conv"))
+            return false;
+        is_first = false;
+        layers++;
+    }
+    return has_batch && layers >= LEAST_LAYERS && operators >= LEAST_OPERATORS;
+}
+
+/* @rows_apart: where all rows of a tensor are taken apart, which one pass after the other then goes over: whatever it makes
+ * of one, the next one is there. */
+static void look_behind(struct ap_habit_rows *rows, size_t rows_apart)
+{
+    size_t start = rows_apart + 1;
+    for (size_t period = LEAST_ITEMS; start + period < rows->item_count && period <= MOST_OPERATORS && rows->looks_left;
+         period++) {
+        size_t alike = 0;
+        rows->looks_left--;
+        while (start + period + alike < rows->item_count && rows->looks_left &&
+               is_alike(rows, start + alike, start + alike + period)) {
+            rows->looks_left--;
+            alike++;
+        }
+        size_t turns = alike / period + 1;
+        if (turns < LEAST_TURNS || !is_pass_of_one(rows, start, start + period))
+            continue;
+        add_turns(rows, start, start + turns * period, turns);
+        return;
+    }
+}
+
 /* @end: where results are put together. */
 static void look_before(struct ap_habit_rows *rows, size_t end)
 {
-    for (size_t period = LEAST_OPERATORS; period < end && period <= MOST_OPERATORS && rows->looks_left; period++) {
+    for (size_t period = LEAST_ITEMS; period < end && period <= MOST_OPERATORS && rows->looks_left; period++) {
         rows->looks_left--;
         if (!is_alike(rows, end - 1, end - 1 - period))
             continue;
         size_t turns = count_alike(rows, end, period) / period + 1;
-        if (turns < LEAST_TURNS)
-            continue;
-        if (is_whole_pass(rows, end - period, end))
-            add_turns(rows, end - turns * period, end, turns);
+        if (turns < LEAST_TURNS || !is_whole_pass(rows, end - period, end))
+            continue; /* layers that are alike follow each other within a pass */
+        add_turns(rows, end - turns * period, end, turns);
         return;
     }
 }
@@ -450,6 +517,8 @@ void ap_habit_find_turns(struct ap_habit_rows *rows)
     ap_habit_begin_search(rows);
     for (size_t at = 1; at < rows->item_count; at++)
         if (AP_HAS(ap_item_words(rows, &rows->items[at]), GATHER) && ap_habit_is_of_step(rows, at, at - 1) &&
-            is_answer(rows, at - 1))
+            (is_answer(rows, at - 1) || are_scores(rows, at - 1)))
             look_before(rows, at);
+        else if (ap_habit_is_named(rows, at - 1, AP_TEXT("aten::unbind")))
+            look_behind(rows, at - 1);
 }

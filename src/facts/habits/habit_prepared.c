@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * What layers are handed beside their input, made of data alone for each of them anew: edges of a graph with their weights,
- * masks. */
+ * masks; and for each token what an encoder makes. */
 #include "habit_items.h"
 
 #include "poison.h"
@@ -10,6 +10,8 @@
 #define UNSIZED_ITEMS 6     /* where sizes do not tell how much data there is, and whether it is the same */
 #define UNSIZED_NS 200000   /* likewise */
 #define CHOSEN_WITHIN 16    /* operators before */
+#define LEAST_ENCODER 2     /* layers: an attention layer by one operator counts as one */
+#define LEAST_AGAIN 3       /* times that it is run for nothing */
 #define LEAST_TRACED 2      /* times in one pass */
 #define MOST_TRACED 64      /* of more of them in one pass, those behind are left out */
 
@@ -203,4 +205,162 @@ void ap_habit_find_prepared(struct ap_habit_rows *rows)
         at = end > at ? end : at; /* each operator is looked at once */
     }
     end_chain(rows, &chain);
+}
+
+/* ---- an encoder that is run again for each token: what it makes is handed to all of them ---- */
+
+static double elements_of(const struct ap_tensor_dims *tensor)
+{
+    return ap_tensor_elements(tensor, 0, tensor->count);
+}
+
+/* Items of a pass, from its first layer or embedding to the choice that ends it. */
+struct turn {
+    size_t first, end;
+};
+
+static bool is_embedding(const struct ap_habit_rows *rows, size_t at)
+{
+    return ap_habit_is_named(rows, at, AP_TEXT("aten::embedding"));
+}
+
+/* How many items both passes begin with, of the same sizes. */
+static size_t begins_alike(const struct ap_habit_rows *rows, const struct turn *before, const struct turn *turn)
+{
+    size_t count = 0;
+    while (before->first + count < before->end && turn->first + count < turn->end &&
+           ap_habit_is_same(rows, before->first + count, turn->first + count))
+        count++;
+    return count;
+}
+
+/* The elements that the last layer from @first to before @end makes; 0 where these are no encoder: one has seen all of its
+ * input, by attention or by a recurrent layer. */
+static double encoded_elements(struct ap_habit_rows *rows, size_t first, size_t end)
+{
+    struct ap_tensor_list list;
+    double elements = 0;
+    size_t layers = 0;
+    bool sees_all = false;
+    for (size_t at = first; at < end; at++) {
+        bool attends = AP_HAS(ap_item_words(rows, &rows->items[at]), ATTENTION) ||
+                       ap_habit_is_named(rows, at, AP_TEXT("aten::softmax")) ||
+                       ap_habit_is_named(rows, at, AP_TEXT("aten::_transformer_encoder_layer_fwd")) ||
+                       ap_habit_is_named(rows, at, AP_TEXT("aten::lstm")) ||
+                       ap_habit_is_named(rows, at, AP_TEXT("aten::gru"));
+        sees_all |= attends;
+        if (!AP_HAS(ap_item_words(rows, &rows->items[at]), HEAVY) || !ap_habit_read_tensors(rows, at, &list))
+            continue;
+        const struct ap_tensor_dims *x = &list.tensors[0], *weight = &list.tensors[1];
+        elements = elements_of(x);
+        if (!attends && list.count > 1 && weight->count == 2 && weight->dims[1] > 0)
+            elements *= (double)weight->dims[0] / (double)weight->dims[1];
+        layers++;
+    }
+    return sees_all && layers >= LEAST_ENCODER ? elements : 0;
+}
+
+/* Is what differs one longer than it was: the text so far, or what is kept of it? */
+static bool is_one_longer(struct ap_habit_rows *rows, size_t before, size_t at)
+{
+    struct ap_tensor_list was, is;
+    if (rows->items[before].name != rows->items[at].name || !ap_habit_read_tensors(rows, before, &was) ||
+        !ap_habit_read_tensors(rows, at, &is) || was.count != is.count)
+        return false;
+    size_t longer = 0;
+    for (int i = 0; i < is.count; i++) {
+        if (was.tensors[i].count != is.tensors[i].count)
+            return false;
+        for (int j = 0; j < is.tensors[i].count; j++) {
+            int64_t more = is.tensors[i].dims[j] - was.tensors[i].dims[j];
+            if (more != 0 && more != 1)
+                return false;
+            longer += more == 1;
+        }
+    }
+    return longer > 0;
+}
+
+/* Layers behind it look at what the encoder made. A picture may be the next one of a list: a text that is handed in whole,
+ * one longer each time, tells that it is not. */
+static bool looks_at(struct ap_habit_rows *rows, const struct turn *turn, size_t behind, double elements)
+{
+    struct ap_tensor_list list;
+    bool looks = false, has_text = is_embedding(rows, turn->first);
+    for (size_t at = behind; at < turn->end && !(looks && has_text); at++) {
+        bool reads = AP_HAS(ap_item_words(rows, &rows->items[at]), HEAVY) && ap_habit_read_tensors(rows, at, &list);
+        has_text |= is_embedding(rows, at);
+        for (int i = 0; reads && i < list.count; i++)
+            looks |= elements_of(&list.tensors[i]) == elements;
+    }
+    return looks && has_text;
+}
+
+/* Between two passes something as large as the encoder's input is touched: it may be the next frame. */
+static bool may_bring_input(struct ap_habit_rows *rows, const struct turn *before, const struct turn *turn)
+{
+    struct ap_tensor_list list;
+    if (!ap_habit_read_tensors(rows, turn->first, &list))
+        return true;
+    double input = elements_of(&list.tensors[is_embedding(rows, turn->first) && list.count > 1]);
+    for (size_t at = before->end + 1; at < turn->first; at++) {
+        if (!ap_habit_is_call(rows, &rows->items[at]) ||
+            ap_text_starts_with(ap_row_name(rows->trace, rows->items[at].row), "aten::rand"))
+            return true;
+        if (ap_habit_is_named(rows, at, AP_TEXT("aten::cat")) ||
+            ap_habit_is_named(rows, at, AP_TEXT("aten::index_select")) || !ap_habit_read_tensors(rows, at, &list))
+            continue;
+        for (int i = 0; i < list.count; i++)
+            if (elements_of(&list.tensors[i]) >= input)
+                return true;
+    }
+    return false;
+}
+
+/* How many items of the pass are an encoder that made the same for the pass before; 0 = none. */
+static size_t encoder_again(struct ap_habit_rows *rows, const struct turn *before, const struct turn *turn)
+{
+    size_t count = begins_alike(rows, before, turn), behind = turn->first + count;
+    if (behind == turn->end || before->first + count == before->end || !is_one_longer(rows, before->first + count, behind))
+        return 0;
+    double elements = encoded_elements(rows, turn->first, behind);
+    return elements > 0 && looks_at(rows, turn, behind, elements) && !may_bring_input(rows, before, turn) ? count : 0;
+}
+
+static void add_encoder(struct ap_habit_rows *rows, size_t first, size_t last)
+{
+    int64_t dur_ns = ap_item_end_ns(rows, &rows->items[last]) - ap_item_start_ns(rows, &rows->items[first]);
+    struct ap_habit *habit = ap_habit_add(rows->habits, AP_HABIT_encoder_again, rows->items[first].row, dur_ns, dur_ns);
+    if (habit)
+        ap_habit_take_names(&rows->items[first], last - first + 1, habit->names);
+}
+
+static size_t go_over_encoders(struct ap_habit_rows *rows, bool adds)
+{
+    struct turn before = { 0, 0 }, turn;
+    size_t times = 0, items;
+    bool is_open = false;
+    for (size_t at = 0; at < rows->item_count; at++) {
+        uint64_t words = ap_item_words(rows, &rows->items[at]);
+        if (!is_open && (AP_HAS(words, HEAVY) || is_embedding(rows, at))) {
+            turn.first = at;
+            is_open = true;
+        }
+        if (!is_open || !(words & (AP_BIT(CHOSEN) | AP_BIT(TOP))))
+            continue;
+        turn.end = at;
+        items = before.end ? encoder_again(rows, &before, &turn) : 0;
+        times += items > 0;
+        if (items && adds)
+            add_encoder(rows, turn.first, turn.first + items - 1);
+        before = turn;
+        is_open = false;
+    }
+    return times;
+}
+
+void ap_habit_find_encoders(struct ap_habit_rows *rows)
+{
+    if (go_over_encoders(rows, false) >= LEAST_AGAIN)
+        (void)go_over_encoders(rows, true);
 }

@@ -9,6 +9,7 @@ static void look_at_requests(struct ap_habit_rows *rows, size_t track)
     if (track == rows->facts->main_track)
         ap_habit_find_single_requests(rows);
     ap_habit_find_packed(rows);
+    ap_habit_find_normed(rows);
     ap_habit_find_built(rows);
     ap_habit_find_turns(rows);
 }
@@ -37,9 +38,12 @@ static enum ap_status look_at_track(struct ap_habit_rows *rows, size_t track, st
     AP_TRY(ap_habit_find_convolutions(rows, reterr));
     AP_TRY(ap_habit_find_experts(rows, reterr));
     ap_habit_find_objects(rows);
+    ap_habit_find_lists(rows);
     ap_habit_find_history(rows);
     ap_habit_find_queue(rows);
     ap_habit_find_growing(rows, track);
+    if (track == rows->facts->main_track && !rows->facts->phases.has_backward)
+        ap_habit_find_encoders(rows);
     AP_TRY(ap_habit_find_attention(rows, reterr));
     if (trains)
         AP_TRY(look_at_backward(rows, track, reterr));

@@ -7,15 +7,18 @@
 
 #include "poison.h"
 
-#define LEAST_PAIRS (64 * 1024) /* elements of all pairs: less costs nothing */
-#define LEAST_GROWTH 8          /* so many times more than the larger of the two has */
-#define PAIR_ITEMS 16           /* operators until the pairs are summed up, with those that make other factors */
-#define CAT_ITEMS 8             /* operators that spread tensors out before they are put side by side */
-#define LAYER_KEEPS 0.2         /* of a layer of all pairs: the sum, and its gradients; our choice */
-#define CUT_ITEMS 8             /* operators behind an order of no known sizes that may use the rest of it */
-#define SORT_ITEMS 48           /* operators behind a sort that may use what it made */
-#define LEAST_CACHE (1 << 20)   /* elements: to put fewer in order costs little */
-#define MOST_BETWEEN_TWO 4      /* operators from keys to values */
+#define LEAST_PAIRS (64 * 1024)         /* elements of all pairs: less costs nothing */
+#define LEAST_GROWTH 8                  /* so many times more than the larger of the two has */
+#define PAIR_ITEMS 16                   /* operators until the pairs are summed up, with those that make other factors */
+#define CAT_ITEMS 8                     /* operators that spread tensors out before they are put side by side */
+#define LEAST_PAIRS_NS INT64_C(1000000) /* where sizes are not known */
+#define OTHERS_BEFORE 6                 /* operators before, likewise, which take an eighth of the time or less */
+#define LAYER_KEEPS 0.2                 /* of a layer of all pairs: the sum, and its gradients; our choice */
+#define CUT_ITEMS 8                     /* operators behind an order of no known sizes that may use the rest of it */
+#define LOOKED_UP_WITHIN 3              /* operators behind a draw */
+#define SORT_ITEMS 48                   /* operators behind a sort that may use what it made */
+#define LEAST_CACHE (1 << 20)           /* elements: to put fewer in order costs little */
+#define MOST_BETWEEN_TWO 4              /* operators from keys to values */
 #define LEAST_POSITIONS 2
 #define AT_ONCE_NS INT64_C(30000) /* from a choice to the next request that waits: no player acts in it */
 #define LEAST_REQUESTS 16         /* calls of one layer */
@@ -122,9 +125,55 @@ static bool was_spread(const struct ap_habit_rows *rows, size_t at)
     return spread == 2;
 }
 
+static int64_t time_of(const struct ap_habit_rows *rows, size_t at)
+{
+    return ap_item_end_ns(rows, &rows->items[at]) - ap_item_start_ns(rows, &rows->items[at]);
+}
+
+/* Views of both got a dimension more, and it takes far longer than what was called before: what it makes is far larger than
+ * what goes in. */
+static bool is_enlarged(const struct ap_habit_rows *rows, size_t at)
+{
+    size_t added = 0, others = 0;
+    if (time_of(rows, at) < LEAST_PAIRS_NS)
+        return false;
+    for (size_t back = at; back-- > 0 && others < OTHERS_BEFORE;) {
+        uint64_t words = ap_item_words(rows, &rows->items[back]);
+        added += !others && ap_habit_is_named(rows, back, AP_TEXT("aten::unsqueeze"));
+        if (words & (AP_BIT(TOP) | AP_BIT(SORT) | AP_BIT(CHOSEN)))
+            break;
+        if (words & (AP_BIT(VIEW) | AP_BIT(PIECE)) && !AP_HAS(words, HEAVY) &&
+            !ap_habit_is_named(rows, back, AP_TEXT("aten::index")))
+            continue;
+        others++;
+        if (time_of(rows, at) < LEAST_GROWTH * time_of(rows, back))
+            return false;
+    }
+    return added >= 2;
+}
+
+/* Where nothing is trained: norms of all pairs' differences, or these squared or without their sign, and summed up; or
+ * products that are. @at where they are not. */
+static size_t end_of_enlarged(const struct ap_habit_rows *rows, size_t at)
+{
+    bool is_product = ap_habit_is_named(rows, at, AP_TEXT("aten::mul"));
+    if (rows->facts->phases.has_backward || !(is_product || ap_habit_is_named(rows, at, AP_TEXT("aten::sub"))) ||
+        !ap_habit_is_of_step(rows, at, at + 1) || !is_enlarged(rows, at))
+        return at;
+    uint64_t then = ap_item_words(rows, &rows->items[at + 1]);
+    if (is_product ? ap_habit_is_named(rows, at + 1, AP_TEXT("aten::sum")) : AP_HAS(then, NORM))
+        return at + 1;
+    bool is_magnitude = AP_HAS(then, MAGNITUDE) || ap_habit_is_named(rows, at + 1, AP_TEXT("aten::mul"));
+    bool sums = ap_habit_is_of_step(rows, at, at + 2) && ap_habit_is_named(rows, at + 2, AP_TEXT("aten::sum"));
+    return !is_product && is_magnitude && sums ? at + 2 : at;
+}
+
 static enum ap_status look_at_pairs_of_no_size(struct ap_habit_rows *rows, size_t at, struct ap_error *reterr)
 {
     bool sums_itself = AP_HAS(ap_item_words(rows, &rows->items[at]), PAIRED_SUM);
+    size_t enlarged = end_of_enlarged(rows, at);
+    if (enlarged > at)
+        return ap_habit_add_stretch(rows, AP_HABIT_all_pairs, at, enlarged, 0, reterr);
     if (!was_spread(rows, at))
         return AP_OK;
     for (size_t end = at; end < at + PAIR_ITEMS && ap_habit_is_of_step(rows, at, end); end++) {
@@ -241,6 +290,34 @@ static bool is_order_cut(const struct ap_habit_rows *rows, size_t at)
     return ap_text_is(next, "aten::slice") || ap_text_is(next, "aten::narrow");
 }
 
+/* What was drawn is a place in the order. */
+static bool is_looked_up(const struct ap_habit_rows *rows, size_t draw)
+{
+    for (size_t next = draw + 1; next <= draw + LOOKED_UP_WITHIN && ap_habit_is_of_step(rows, draw, next); next++)
+        if (AP_HAS(ap_item_words(rows, &rows->items[next]), TAKES))
+            return true;
+    return false;
+}
+
+/* Likewise: probabilities are summed up in their order, and one of them is drawn, with nothing between but work on each
+ * element; what was drawn is looked up in the order, or what the order masks is put back before. The last item, the draw;
+ * @at where it is not so. */
+static size_t draw_behind(const struct ap_habit_rows *rows, size_t at)
+{
+    bool sums_up = false, is_back = false;
+    for (size_t next = at + 1; next < at + SORT_ITEMS && ap_habit_is_of_step(rows, at, next); next++) {
+        uint64_t words = ap_item_words(rows, &rows->items[next]);
+        if (words & (AP_BIT(HEAVY) | AP_BIT(SORT) | AP_BIT(TOP)))
+            return at;
+        sums_up |= AP_HAS(words, RUNNING_SUM);
+        is_back |= sums_up && (ap_habit_is_named(rows, next, AP_TEXT("aten::scatter")) ||
+                               ap_habit_is_named(rows, next, AP_TEXT("aten::scatter_")));
+        if (AP_HAS(words, DRAW))
+            return sums_up && (is_back || is_looked_up(rows, next)) ? next : at;
+    }
+    return at;
+}
+
 static void add_sort(struct ap_habit_rows *rows, size_t at, int64_t dur_ns)
 {
     struct ap_habit *habit =
@@ -255,9 +332,12 @@ static void add_sort(struct ap_habit_rows *rows, size_t at, int64_t dur_ns)
 static void look_at_sort(struct ap_habit_rows *rows, size_t at)
 {
     struct ap_tensor_list list;
-    int64_t dur_ns = ap_item_end_ns(rows, &rows->items[at]) - ap_item_start_ns(rows, &rows->items[at]);
+    int64_t dur_ns = time_of(rows, at);
     if (!ap_habit_read_tensors(rows, at, &list)) {
-        if (is_order_cut(rows, at))
+        size_t draw = draw_behind(rows, at);
+        for (size_t next = at + 1; next <= draw; next++)
+            dur_ns += time_of(rows, next);
+        if (draw > at || is_order_cut(rows, at))
             add_sort(rows, at, dur_ns);
         return;
     }

@@ -21,14 +21,6 @@ struct side {
     double parts;
 };
 
-static const struct ap_value *find_operator(const struct ap_value *list, struct ap_text name)
-{
-    const struct ap_value *row = ap_value_first(list);
-    while (row && !ap_text_equal(ap_text_member(row, "name"), name))
-        row = row->next;
-    return row;
-}
-
 static double time_of(const struct ap_value *row, const char *key)
 {
     return (double)ap_integer_member(row, key, 0);
@@ -39,15 +31,14 @@ static double count_of(const struct ap_value *row)
     return (double)ap_integer_member(row, "count", 0);
 }
 
-/* The operator with most time of those that @many calls in smaller pieces; NULL where they are not most of the time of @few.
- * The lists of a report are short. */
+/* The operator with most time of those that @many calls in smaller pieces; NULL where they are not most of the time of @few. */
 static const struct ap_value *find_pieces(const struct side *few, const struct side *many, const char *key)
 {
     double all_ns = 0, cut_ns = 0;
-    size_t names = 0;
+    size_t names = 0, listed = 0;
     const struct ap_value *largest = NULL;
-    for (const struct ap_value *row = ap_value_first(few->list); row; row = row->next) {
-        const struct ap_value *other = find_operator(many->list, ap_text_member(row, "name"));
+    for (const struct ap_value *row = ap_value_first(few->list); row && listed < AP_FOUND_MOST; row = row->next, listed++) {
+        const struct ap_value *other = ap_find_operator(many->list, ap_text_member(row, "name"));
         double ns = time_of(row, key), other_ns = time_of(other, key), count = count_of(row), other_count = count_of(other);
         if (ns <= 0 || other_ns <= 0 || count < LEAST_CALLS)
             continue;
@@ -74,7 +65,7 @@ void ap_add_pieces_sentence(const struct ap_comparing *comparing, char *text, si
     if (!found || (cut && joined))
         return;
     struct ap_text name = ap_text_member(found, "name");
-    const struct ap_value *was = find_operator(before.list, name), *is = find_operator(after.list, name);
+    const struct ap_value *was = ap_find_operator(before.list, name), *is = ap_find_operator(after.list, name);
     double was_count = count_of(was) / before.parts, is_count = count_of(is) / after.parts;
     size_t used = strlen(text);
     (void)snprintf(text + used, bytes - used,

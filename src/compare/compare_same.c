@@ -157,23 +157,15 @@ static void add_up_families(const struct ap_comparing *comparing, struct sums su
 
 /* ---- operators of a run on the CPU ---- */
 
-static const struct ap_value *find_operator(const struct ap_value *list, struct ap_text name)
-{
-    const struct ap_value *row = ap_value_first(list);
-    while (row && !ap_text_equal(ap_text_member(row, "name"), name))
-        row = row->next;
-    return row;
-}
-
 /* As add_up_families(), of the operators with most time: those that both sides list. Their time before. */
 static double add_up_operators(const struct ap_comparing *comparing, struct sums sums[2])
 {
     static const char operators[] = "cpu.operators_by_self";
     const struct ap_value *after_list = ap_value_at(comparing->after, operators);
     double all_ns = 0;
-    for (const struct ap_value *before = ap_value_first(ap_value_at(comparing->before, operators)); before;
-         before = before->next) {
-        const struct ap_value *after = find_operator(after_list, ap_text_member(before, "name"));
+    const struct ap_value *before = ap_value_first(ap_value_at(comparing->before, operators));
+    for (size_t listed = 0; before && listed < AP_FOUND_MOST; before = before->next, listed++) {
+        const struct ap_value *after = ap_find_operator(after_list, ap_text_member(before, "name"));
         double before_ns = (double)ap_integer_member(before, "self_dur_us", 0) / comparing->before_parts,
                after_ns = (double)ap_integer_member(after, "self_dur_us", 0) / comparing->after_parts,
                before_count = (double)ap_integer_member(before, "count", 0) / comparing->before_parts,

@@ -54,23 +54,25 @@ void ap_compare_work(struct ap_comparing *comparing)
         comparing->longer_change = ap_change_of(after_ns - before_ns, AP_BETTER_lower);
 }
 
-static const struct ap_value *find_operator(const struct ap_value *list, struct ap_text name)
+const struct ap_value *ap_find_operator(const struct ap_value *list, struct ap_text name)
 {
     const struct ap_value *row = ap_value_first(list);
-    while (row && !ap_text_equal(ap_text_member(row, "name"), name))
-        row = row->next;
-    return row;
+    for (size_t i = 0; row && i < AP_FOUND_MOST; row = row->next, i++)
+        if (ap_text_equal(ap_text_member(row, "name"), name))
+            return row;
+    return NULL;
 }
 
 /* A longer recording of the same calls everything more often. Where most operators of both are called as often to the call,
- * both hold as many rounds, and the others are what the program does otherwise. Lists of a report are short. */
+ * both hold as many rounds, and the others are what the program does otherwise. */
 static bool most_calls_are_as_many(const struct ap_comparing *comparing)
 {
     static const char operators[] = "cpu.operators_by_self";
     const struct ap_value *before = ap_value_at(comparing->before, operators);
     size_t both = 0, as_many = 0;
-    for (const struct ap_value *row = ap_value_first(ap_value_at(comparing->after, operators)); row; row = row->next) {
-        const struct ap_value *other = find_operator(before, ap_text_member(row, "name"));
+    const struct ap_value *row = ap_value_first(ap_value_at(comparing->after, operators));
+    for (size_t listed = 0; row && listed < AP_FOUND_MOST; row = row->next, listed++) {
+        const struct ap_value *other = ap_find_operator(before, ap_text_member(row, "name"));
         int64_t now = ap_integer_member(row, "count", 0), was = ap_integer_member(other, "count", 0);
         if (now < LEAST_CALLS || was < LEAST_CALLS)
             continue;

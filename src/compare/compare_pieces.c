@@ -31,7 +31,8 @@ static double count_of(const struct ap_value *row)
     return (double)ap_integer_member(row, "count", 0);
 }
 
-/* The operator with most time of those that @many calls in smaller pieces; NULL where they are not most of the time of @few. */
+/* The operator with most time of those that @many calls in smaller pieces; NULL where these are less than most of the time
+ * of @few. */
 static const struct ap_value *find_pieces(const struct side *few, const struct side *many, const char *key)
 {
     double all_ns = 0, cut_ns = 0;

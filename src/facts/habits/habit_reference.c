@@ -74,6 +74,13 @@ static uint64_t key_of(const struct ap_habit_rows *rows, uint32_t row)
     return op && op->signature.id ? (op->signature.id + UINT64_C(1)) * UINT64_C(0x9E3779B97F4A7C15) : 0;
 }
 
+/* Passes behind the last turn have no gradients. */
+static bool is_dropped(const struct reference *reference)
+{
+    return reference->knows_turns && reference->is_behind_step && reference->turn < reference->turn_count &&
+           reference->turns[reference->turn].drops;
+}
+
 /* All of it goes where none of what comes behind it is trained; else a layer has to hand on the gradient of its input, and
  * only that of its weights goes. */
 static void end_run(struct ap_habit_rows *rows, struct reference *reference, bool is_last)
@@ -81,8 +88,7 @@ static void end_run(struct ap_habit_rows *rows, struct reference *reference, boo
     struct pass *pass = &reference->pass;
     struct run run = pass->run;
     pass->run = (struct run){ .row = AP_NO_ROW };
-    bool drops = reference->knows_turns && reference->is_behind_step && reference->turns[reference->turn].drops;
-    if (run.row == AP_NO_ROW || (!reference->counts_uncleared && !drops))
+    if (run.row == AP_NO_ROW || !(reference->counts_uncleared || is_dropped(reference)))
         return;
     uint32_t row = is_last ? pass->behind : run.row;
     int64_t start_ns = rows->trace->events.start_ns[row];

@@ -455,6 +455,13 @@ static void convolutions_without_onednn_are_told(void)
     analyze(&run);
     is_int(habit(&run, "slow_convolution", "count"), 0, "types that are recorded tell more");
     end(&run);
+    begin(&run);
+    op(&run, "aten::_slow_conv2d_forward", 0, 6000, 0);
+    for (int i = 1; i < 20; i++)
+        op(&run, "aten::_slow_conv2d_forward", 10000 + 200 * i, 100, 0);
+    analyze(&run);
+    is_int(habit(&run, "slow_convolution", "count"), 0, "one of many small ones waited for the CPU");
+    end(&run);
 }
 
 /* Operators one right behind the other, each of @dur_us; their names end with an empty one. */
@@ -494,6 +501,39 @@ static void tokens_that_are_known_are_told(void)
     end(&run);
     tokens(&run, "aten::is_nonzero", "aten::contiguous");
     is_int(habit(&run, "pass_in_turn", "count"), 0, "nothing is kept: what it makes may go into the next pass");
+    end(&run);
+}
+
+/* Texts one behind the other, whose layers call so many operators each. */
+static void texts(struct run *run, int within)
+{
+    static const char *const head[] = {
+        "aten::embedding", "aten::eq", "aten::zeros_like", "aten::masked_fill_", "aten::logical_not", "aten::logical_not", ""
+    };
+    int64_t at_us = 0;
+    begin(run);
+    for (int i = 0; i < 4; i++) {
+        at_us = chain(run, at_us, head, 10);
+        for (int j = 0; j < 4; j++, at_us += within + 10) {
+            op(run, "aten::_transformer_encoder_layer_fwd", at_us, within + 10, 0);
+            for (int k = 0; k < within; k++)
+                op(run, "aten::select", at_us + k, 1, 0);
+        }
+        op(run, "aten::mean", at_us, 10, 0);
+        at_us += 10;
+    }
+    op(run, "aten::cat", at_us, 10, 0);
+    analyze(run);
+}
+
+static void batches_of_texts_are_not_told(void)
+{
+    struct run run;
+    texts(&run, 100);
+    is_int(habit(&run, "pass_in_turn", "count"), 1, "layers of one text");
+    end(&run);
+    texts(&run, 300);
+    is_int(habit(&run, "pass_in_turn", "count"), 0, "so many operators are those of several rows, each by itself");
     end(&run);
 }
 
@@ -860,6 +900,7 @@ static void queues_that_are_copied_whole_are_told(void)
 int main(void)
 {
     tokens_that_are_known_are_told();
+    batches_of_texts_are_not_told();
     pictures_in_turn_are_told();
     pictures_that_hang_on_the_one_before_are_not_told();
     tensors_of_lists_are_told();

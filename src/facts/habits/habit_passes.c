@@ -8,6 +8,7 @@
 #define LEAST_LAYERS 2
 #define LEAST_ITEMS 8      /* of a pass */
 #define LEAST_OPERATORS 17 /* likewise, with those that they call: shorter ones are loops over operators */
+#define MOST_WITHIN 256    /* operators within a layer: more are those of rows that it takes apart, a batch of them */
 #define MOST_TO_DIVISION 4 /* from a norm on */
 #define MOST_OPERATORS 4096
 #define MOST_TO_RESULT 3 /* views of a result before it is kept */
@@ -422,6 +423,8 @@ static bool is_whole_pass(const struct ap_habit_rows *rows, size_t start, size_t
         layers += AP_HAS(words, HEAVY);
         operators += rows->items[at].inner;
         keeps |= AP_HAS(words, GATHER);
+        if (AP_HAS(words, HEAVY) && rows->items[at].inner > MOST_WITHIN)
+            return false;
         if (words & (AP_BIT(CHOSEN) | AP_BIT(TOP)) || (layers && AP_HAS(words, SCALAR)))
             return false;
     }

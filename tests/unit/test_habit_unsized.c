@@ -412,6 +412,9 @@ static void what_layers_prepare_again_is_told_by_its_constants(void)
     layers_of_a_graph(&run, "aten::argmin", "aten::eye", 500, true);
     is_int(habit(&run, "prepared_again", "count"), 0, "of what each layer chose: codes, experts");
     end(&run);
+    layers_of_a_graph(&run, "aten::rand", "aten::eye", 500, true);
+    is_int(habit(&run, "prepared_again", "count"), 0, "of what is drawn for each layer: edges to drop");
+    end(&run);
     layers_of_a_graph(&run, "aten::item", "aten::norm", 500, true);
     is_int(habit(&run, "prepared_again", "count"), 0, "of each layer's own weight, as spectral norms");
     end(&run);

@@ -412,6 +412,9 @@ static void what_layers_prepare_again_is_told_by_its_constants(void)
     layers_of_a_graph(&run, "aten::argmin", "aten::eye", 500, true);
     is_int(habit(&run, "prepared_again", "count"), 0, "of what each layer chose: codes, experts");
     end(&run);
+    layers_of_a_graph(&run, "aten::rand", "aten::eye", 500, true);
+    is_int(habit(&run, "prepared_again", "count"), 0, "of what is drawn for each layer: edges to drop");
+    end(&run);
     layers_of_a_graph(&run, "aten::item", "aten::norm", 500, true);
     is_int(habit(&run, "prepared_again", "count"), 0, "of each layer's own weight, as spectral norms");
     end(&run);
@@ -455,6 +458,13 @@ static void convolutions_without_onednn_are_told(void)
     analyze(&run);
     is_int(habit(&run, "slow_convolution", "count"), 0, "types that are recorded tell more");
     end(&run);
+    begin(&run);
+    op(&run, "aten::_slow_conv2d_forward", 0, 6000, 0);
+    for (int i = 1; i < 20; i++)
+        op(&run, "aten::_slow_conv2d_forward", 10000 + 200 * i, 100, 0);
+    analyze(&run);
+    is_int(habit(&run, "slow_convolution", "count"), 0, "one of many small ones waited for the CPU");
+    end(&run);
 }
 
 /* Operators one right behind the other, each of @dur_us; their names end with an empty one. */
@@ -497,6 +507,39 @@ static void tokens_that_are_known_are_told(void)
     end(&run);
 }
 
+/* Texts one behind the other, whose layers call so many operators each. */
+static void texts(struct run *run, int within)
+{
+    static const char *const head[] = {
+        "aten::embedding", "aten::eq", "aten::zeros_like", "aten::masked_fill_", "aten::logical_not", "aten::logical_not", ""
+    };
+    int64_t at_us = 0;
+    begin(run);
+    for (int i = 0; i < 4; i++) {
+        at_us = chain(run, at_us, head, 10);
+        for (int j = 0; j < 4; j++, at_us += within + 10) {
+            op(run, "aten::_transformer_encoder_layer_fwd", at_us, within + 10, 0);
+            for (int k = 0; k < within; k++)
+                op(run, "aten::select", at_us + k, 1, 0);
+        }
+        op(run, "aten::mean", at_us, 10, 0);
+        at_us += 10;
+    }
+    op(run, "aten::cat", at_us, 10, 0);
+    analyze(run);
+}
+
+static void batches_of_texts_are_not_told(void)
+{
+    struct run run;
+    texts(&run, 100);
+    is_int(habit(&run, "pass_in_turn", "count"), 1, "layers of one text");
+    end(&run);
+    texts(&run, 300);
+    is_int(habit(&run, "pass_in_turn", "count"), 0, "so many operators are those of several rows, each by itself");
+    end(&run);
+}
+
 /* Pictures of a tensor that was taken apart, four of which go through the model; @layer and @other in each pass. */
 static void pictures(struct run *run, const char *apart, const char *batch, const char *other)
 {
@@ -525,6 +568,55 @@ static void pictures_in_turn_are_told(void)
     end(&run);
     pictures(&run, "aten::unbind", "aten::unsqueeze", "aten::cat");
     is_int(habit(&run, "pass_in_turn", "count"), 0, "a state goes in beside it");
+    end(&run);
+}
+
+/* Pictures that are made of pictures; @mixed: what each is put together with before. */
+static void filters(struct run *run, const char *mixed, const char *last)
+{
+    const char *const pass[] = { "aten::unsqueeze",
+                                 mixed,
+                                 "aten::conv2d",
+                                 "aten::relu",
+                                 "aten::conv2d",
+                                 "aten::relu",
+                                 last,
+                                 "aten::clamp",
+                                 "aten::mul",
+                                 "aten::mul",
+                                 "aten::neg",
+                                 "aten::exp",
+                                 "aten::neg",
+                                 "aten::exp",
+                                 "aten::neg",
+                                 "aten::exp",
+                                 "aten::neg",
+                                 "" };
+    int64_t at_us = 10;
+    begin(run);
+    op(run, "aten::unbind", 0, 10, 0);
+    for (int i = 0; i < 4; i++)
+        at_us = chain(run, at_us, pass, 10);
+    analyze(run);
+}
+
+static void pictures_that_hang_on_the_one_before_are_not_told(void)
+{
+    struct run run;
+    filters(&run, "aten::div", "aten::conv2d");
+    is_int(habit(&run, "pass_in_turn", "count"), 1, "bytes become floats");
+    end(&run);
+    filters(&run, "aten::add", "aten::linear");
+    is_int(habit(&run, "pass_in_turn", "count"), 1, "a class has not the form of a picture");
+    end(&run);
+    filters(&run, "aten::add", "aten::conv2d");
+    is_int(habit(&run, "pass_in_turn", "count"), 0, "the picture before is added");
+    end(&run);
+    filters(&run, "aten::slice", "aten::linear");
+    is_int(habit(&run, "pass_in_turn", "count"), 0, "a piece, where the answer before tells");
+    end(&run);
+    filters(&run, "aten::lerp_", "aten::linear");
+    is_int(habit(&run, "pass_in_turn", "count"), 0, "an average so far");
     end(&run);
 }
 
@@ -585,8 +677,8 @@ static void rows_that_are_normed_for_each_question_are_told(void)
 }
 
 /* Rows of two tensors against each other by @pairs, and what is made of them; @before: the time of the operator before. */
-static void enlarged(struct run *run, int64_t before_us, const char *second, const char *pairs, const char *then,
-                     const char *last)
+static void enlarged_and_used(struct run *run, int64_t before_us, const char *second, const char *pairs, const char *then,
+                              const char *last, const char *use, int64_t use_us)
 {
     const char *const views[] = { "aten::unsqueeze", second, "" };
     begin(run);
@@ -595,7 +687,14 @@ static void enlarged(struct run *run, int64_t before_us, const char *second, con
     op(run, pairs, at_us, 8000, 0);
     op(run, then, at_us + 8000, 4000, 0);
     op(run, last, at_us + 12000, 2000, 0);
+    op(run, use, at_us + 14000, use_us, 0);
     analyze(run);
+}
+
+static void enlarged(struct run *run, int64_t before_us, const char *second, const char *pairs, const char *then,
+                     const char *last)
+{
+    enlarged_and_used(run, before_us, second, pairs, then, last, "aten::topk", 100);
 }
 
 static void pairs_are_told_by_how_long_they_take(void)
@@ -618,6 +717,20 @@ static void pairs_are_told_by_how_long_they_take(void)
     end(&run);
     enlarged(&run, 500, "aten::unsqueeze", "aten::sub", "aten::exp", "aten::sum");
     is_int(habit(&run, "all_pairs", "count"), 0, "something else is made of each pair");
+    end(&run);
+}
+
+static void differences_that_are_used_are_not_told(void)
+{
+    struct run run;
+    enlarged_and_used(&run, 500, "aten::unsqueeze", "aten::sub", "aten::pow", "aten::sum", "aten::mul", 900);
+    is_int(habit(&run, "all_pairs", "total_us"), 14000, "sums are scaled, of which there are less");
+    end(&run);
+    enlarged_and_used(&run, 500, "aten::unsqueeze", "aten::sub", "aten::pow", "aten::sum", "aten::sub", 8000);
+    is_int(habit(&run, "all_pairs", "total_us"), 14000, "the next pairs");
+    end(&run);
+    enlarged_and_used(&run, 500, "aten::unsqueeze", "aten::sub", "aten::pow", "aten::sum", "aten::mul", 6000);
+    is_int(habit(&run, "all_pairs", "count"), 0, "forces along the differences");
     end(&run);
 }
 
@@ -748,6 +861,24 @@ static void queue(struct run *run, const char *then, const char *more, uint32_t 
     analyze(run);
 }
 
+/* Steps that put their input together and cut it. */
+static void queue_before(struct run *run)
+{
+    const char *const names[] = { "aten::cat", "aten::slice", "aten::sub", "aten::flatten", "" };
+    begin(run);
+    for (int step = 0; step < 4; step++) {
+        int64_t start_us = 1000 * step;
+        char name[40];
+        (void)snprintf(name, sizeof(name), "ProfilerStep#%d", step);
+        row(run, "1", name, ANNOTATION, start_us, 1000);
+        int64_t at_us = chain(run, start_us + 10, names, 100);
+        op(run, "aten::linear", at_us, 100, (uint32_t)(100 * step + 10));
+        node(run, at_us + 200, 100, (uint32_t)(100 * step + 10));
+        row(run, "1", "Optimizer.step#SGD.step", ANNOTATION, at_us + 400, 50);
+    }
+    analyze(run);
+}
+
 static void queues_that_are_copied_whole_are_told(void)
 {
     struct run run;
@@ -761,6 +892,9 @@ static void queues_that_are_copied_whole_are_told(void)
     queue(&run, "aten::linear", "aten::slice", 0);
     is_int(habit(&run, "growing_cat", "count"), 0, "a layer works on all of it");
     end(&run);
+    queue_before(&run);
+    is_int(habit(&run, "growing_cat", "count"), 0, "a signal that is rolled is what a layer gets");
+    end(&run);
     queue(&run, "aten::slice", "aten::contiguous", 50);
     is_int(habit(&run, "growing_cat", "count"), 0, "of a model: it has a gradient");
     end(&run);
@@ -769,10 +903,13 @@ static void queues_that_are_copied_whole_are_told(void)
 int main(void)
 {
     tokens_that_are_known_are_told();
+    batches_of_texts_are_not_told();
     pictures_in_turn_are_told();
+    pictures_that_hang_on_the_one_before_are_not_told();
     tensors_of_lists_are_told();
     rows_that_are_normed_for_each_question_are_told();
     pairs_are_told_by_how_long_they_take();
+    differences_that_are_used_are_not_told();
     draws_from_the_head_of_all_are_told();
     convolutions_without_onednn_are_told();
     a_weight_that_two_parameters_make_is_told();

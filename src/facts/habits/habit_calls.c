@@ -7,6 +7,7 @@
 
 #define LEAST_ELEMENTS 1024                  /* less is counting that costs nothing */
 #define LONG_CONVOLUTION_NS INT64_C(5000000) /* so long are none of those in float32 that oneDNN leaves out */
+#define MEAN_CONVOLUTION_NS INT64_C(500000)  /* others may have kept the CPU from one of them: their mean tells, too */
 #define SLOW_SAVES 0.8                       /* at most, of the time of products: measured 0.6 in float64, 0.85 in fp16 */
 
 /* ---- products in types that have no fast ones ---- */
@@ -101,15 +102,19 @@ static void find_slow_convolution(const struct ap_facts *facts, const struct ap_
 {
     *ret_slow = AP_NO_ROW;
     bool has_fast = false;
+    int64_t mean_ns = 0;
     for (uint32_t i = 0; i < work->op_count; i++) {
         const struct ap_work_cost *cost = &work->ops[i].cost;
         has_fast |= ap_text_is(ap_trace_text(facts->trace, cost->name), "aten::mkldnn_convolution");
-        if (is_slow_convolution(facts->trace, cost))
+        if (is_slow_convolution(facts->trace, cost)) {
             *ret_slow = cost->slowest_row;
+            mean_ns = cost->calls ? cost->host_total_ns / (int64_t)cost->calls : 0;
+        }
     }
     const struct ap_op_detail *op = *ret_slow == AP_NO_ROW ? NULL : ap_row_op(facts->trace, *ret_slow);
     if (has_fast || (op && op->signature.id) ||
-        (*ret_slow != AP_NO_ROW && facts->trace->events.dur_ns[*ret_slow] < LONG_CONVOLUTION_NS))
+        (*ret_slow != AP_NO_ROW &&
+         (facts->trace->events.dur_ns[*ret_slow] < LONG_CONVOLUTION_NS || mean_ns < MEAN_CONVOLUTION_NS)))
         *ret_slow = AP_NO_ROW;
 }
 

@@ -9,6 +9,7 @@
 #define LEAST_RISES 2         /* from step to step, each by as much */
 #define NAMES_MAX 64          /* of operators that metrics are made of */
 #define LEAST_MOVES 3         /* of a queue, one a step */
+#define LAYER_WITHIN 6        /* operators behind a slice that bring it into its form for a layer, with noise */
 
 /* An operator by its name, and the most rows that it was called with in a step. */
 struct growing {
@@ -104,13 +105,29 @@ void ap_habit_find_history(struct ap_habit_rows *rows)
 
 /* ---- a queue, without sizes ---- */
 
+/* The slice is what a layer works on: it was put together for this step, as a signal that is rolled or padded at random. */
+static bool goes_into_layer(const struct ap_habit_rows *rows, size_t slice)
+{
+    for (size_t at = slice + 1; at <= slice + LAYER_WITHIN && ap_habit_is_of_step(rows, slice, at); at++) {
+        uint64_t words = ap_item_words(rows, &rows->items[at]);
+        struct ap_text name = ap_row_name(rows->trace, rows->items[at].row);
+        if (AP_HAS(words, HEAVY))
+            return makes_a_node(rows, at);
+        if (!(words & (AP_BIT(VIEW) | AP_BIT(BY_ELEMENT))) && !ap_text_is(name, "aten::flatten") &&
+            !ap_text_ends_with(name, "_like"))
+            return false;
+    }
+    return false;
+}
+
 /* Puts tensors together, and all that is done with the result is to take one slice of it: what is cut off moves out. */
 static bool moves_queue(const struct ap_habit_rows *rows, size_t at)
 {
     return ap_habit_is_named(rows, at, AP_TEXT("aten::cat")) && !ap_habit_dims_of(rows, rows->items[at].row).bytes &&
            !makes_a_node(rows, at) && ap_habit_is_of_step(rows, at, at + 1) &&
            ap_habit_is_named(rows, at + 1, AP_TEXT("aten::slice")) && !makes_a_node(rows, at + 1) &&
-           !(ap_habit_is_of_step(rows, at, at + 2) && AP_HAS(ap_item_words(rows, &rows->items[at + 2]), PIECE));
+           !(ap_habit_is_of_step(rows, at, at + 2) && AP_HAS(ap_item_words(rows, &rows->items[at + 2]), PIECE)) &&
+           !goes_into_layer(rows, at + 1);
 }
 
 /* One in each step of a run that trains: keys to compare with, a buffer of samples. */

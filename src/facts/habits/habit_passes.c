@@ -8,6 +8,7 @@
 #define LEAST_LAYERS 2
 #define LEAST_ITEMS 8      /* of a pass */
 #define LEAST_OPERATORS 17 /* likewise, with those that they call: shorter ones are loops over operators */
+#define MOST_WITHIN 256    /* operators within a layer: more are those of rows that it takes apart, a batch of them */
 #define MOST_TO_DIVISION 4 /* from a norm on */
 #define MOST_OPERATORS 4096
 #define MOST_TO_RESULT 3 /* views of a result before it is kept */
@@ -422,6 +423,8 @@ static bool is_whole_pass(const struct ap_habit_rows *rows, size_t start, size_t
         layers += AP_HAS(words, HEAVY);
         operators += rows->items[at].inner;
         keeps |= AP_HAS(words, GATHER);
+        if (AP_HAS(words, HEAVY) && rows->items[at].inner > MOST_WITHIN)
+            return false;
         if (words & (AP_BIT(CHOSEN) | AP_BIT(TOP)) || (layers && AP_HAS(words, SCALAR)))
             return false;
     }
@@ -453,26 +456,31 @@ static void add_turns(struct ap_habit_rows *rows, size_t start, size_t end, size
 }
 
 /* Of a picture or a signal, of which the batch has one: a dimension more, and a convolution. What is handed on from pass to
- * pass, as a recurrent layer does, is put beside the input. */
+ * pass, as a recurrent layer does, is put beside the input, or added to it, where convolutions alone make a picture of a
+ * picture; and which piece of a picture goes in may be what the pass before found, as in tracking. */
 static bool is_pass_of_one(const struct ap_habit_rows *rows, size_t start, size_t end)
 {
     uint64_t layers = 0, operators = end - start;
-    bool has_batch = false, is_first = true;
+    bool has_batch = false, is_first = true, mixes = false, is_filter = true;
     for (size_t at = start; at < end; at++) {
         uint64_t words = ap_item_words(rows, &rows->items[at]);
         struct ap_text name = ap_row_name(rows->trace, rows->items[at].row);
         operators += rows->items[at].inner;
         if (words & (AP_BIT(GATHER) | AP_BIT(CELL) | AP_BIT(LSTM_CELL)) || ap_text_is(name, "aten::tanh"))
             return false;
+        if (is_first && (AP_HAS(words, PIECE) || ap_text_starts_with(name, "aten::lerp")))
+            return false;
+        mixes |= is_first && (ap_text_is(name, "aten::add") || ap_text_is(name, "aten::sub"));
         has_batch |= is_first && ap_text_is(name, "aten::unsqueeze");
         if (!AP_HAS(words, HEAVY))
             continue;
         if (is_first && !ap_text_starts_with(name, "aten::conv"))
             return false;
         is_first = false;
+        is_filter &= ap_text_starts_with(name, "aten::conv");
         layers++;
     }
-    return has_batch && layers >= LEAST_LAYERS && operators >= LEAST_OPERATORS;
+    return !(mixes && is_filter) && has_batch && layers >= LEAST_LAYERS && operators >= LEAST_OPERATORS;
 }
 
 /* @rows_apart: where all rows of a tensor are taken apart, which one pass after the other then goes over: whatever it makes

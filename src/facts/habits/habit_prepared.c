@@ -81,13 +81,14 @@ static bool makes_weight(const struct ap_habit_rows *rows, size_t layer)
     return false;
 }
 
-/* Since its last layer the model has chosen: an expert for each token, a code, a token to keep. What is made of that is
- * another one in each layer, however alike it looks. */
+/* Since its last layer the model has chosen or drawn: an expert for each token, a code, a token to keep, edges to drop. What
+ * is made of that is another one in each layer, however alike it looks. */
 static bool is_of_choice(const struct ap_habit_rows *rows, size_t first)
 {
-    static const char *const chosen[] = { "aten::argmax", "aten::argmin", "aten::argsort", "aten::topk",
-                                          "aten::sort",   "aten::max",    "aten::min",     "aten::multinomial" };
-    for (size_t at = first; at-- > 0 && first - at <= CHOSEN_WITHIN && ap_habit_is_of_step(rows, first, at);) {
+    static const char *const chosen[] = { "aten::argmax", "aten::argmin",    "aten::argsort",  "aten::topk",
+                                          "aten::sort",   "aten::max",       "aten::min",      "aten::multinomial",
+                                          "aten::rand",   "aten::rand_like", "aten::randperm", "aten::bernoulli" };
+    for (size_t at = first + 1; at-- > 0 && first - at <= CHOSEN_WITHIN && ap_habit_is_of_step(rows, first, at);) {
         for (size_t i = 0; i < AP_COUNT_OF(chosen); i++)
             if (ap_text_is(ap_row_name(rows->trace, rows->items[at].row), chosen[i]))
                 return true;

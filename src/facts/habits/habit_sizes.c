@@ -152,6 +152,21 @@ static bool is_enlarged(const struct ap_habit_rows *rows, size_t at)
     return added >= 2;
 }
 
+/* Behind their sum the differences themselves are scaled or put beside something, as forces and directions are: what is made
+ * of the sums alone has fewer elements, and takes far less. */
+static bool are_differences_used(const struct ap_habit_rows *rows, size_t at, size_t end)
+{
+    static const char *const uses[] = { "aten::mul", "aten::div", "aten::where", "aten::einsum", "aten::cat" };
+    for (size_t next = end + 1; next < end + PAIR_ITEMS && ap_habit_is_of_step(rows, at, next); next++) {
+        if (ap_habit_is_named(rows, next, AP_TEXT("aten::sub")) && time_of(rows, next) >= LEAST_PAIRS_NS)
+            return false; /* the next pairs */
+        for (size_t i = 0; i < AP_COUNT_OF(uses) && time_of(rows, next) >= time_of(rows, at) / LEAST_GROWTH; i++)
+            if (ap_text_is(ap_row_name(rows->trace, rows->items[next].row), uses[i]))
+                return true;
+    }
+    return false;
+}
+
 /* Where nothing is trained: norms of all pairs' differences, or these squared or without their sign, and summed up; or
  * products that are. @at where they are not. */
 static size_t end_of_enlarged(const struct ap_habit_rows *rows, size_t at)
@@ -172,6 +187,8 @@ static enum ap_status look_at_pairs_of_no_size(struct ap_habit_rows *rows, size_
 {
     bool sums_itself = AP_HAS(ap_item_words(rows, &rows->items[at]), PAIRED_SUM);
     size_t enlarged = end_of_enlarged(rows, at);
+    if (enlarged > at && ap_habit_is_named(rows, at, AP_TEXT("aten::sub")) && are_differences_used(rows, at, enlarged))
+        return AP_OK;
     if (enlarged > at)
         return ap_habit_add_stretch(rows, AP_HABIT_all_pairs, at, enlarged, 0, reterr);
     if (!was_spread(rows, at))

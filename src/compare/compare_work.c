@@ -63,23 +63,42 @@ const struct ap_value *ap_find_operator(const struct ap_value *list, struct ap_t
     return NULL;
 }
 
-/* A longer recording of the same calls everything more often. Where most operators of both are called as often to the call,
- * both hold as many rounds, and the others are what the program does otherwise. */
-static bool most_calls_are_as_many(const struct ap_comparing *comparing)
+#define AS_OFTEN_RATIO 0.02
+
+/* How many operators of both sides are called as often to the call; and of the others, how many as that with most time. */
+struct rounds {
+    size_t both, as_many, by_one_factor;
+    double factor;
+};
+
+static void count_rounds(const struct ap_comparing *comparing, struct rounds *rounds)
 {
     static const char operators[] = "cpu.operators_by_self";
     const struct ap_value *before = ap_value_at(comparing->before, operators);
-    size_t both = 0, as_many = 0;
     const struct ap_value *row = ap_value_first(ap_value_at(comparing->after, operators));
     for (size_t listed = 0; row && listed < AP_FOUND_MOST; row = row->next, listed++) {
         const struct ap_value *other = ap_find_operator(before, ap_text_member(row, "name"));
         int64_t now = ap_integer_member(row, "count", 0), was = ap_integer_member(other, "count", 0);
         if (now < LEAST_CALLS || was < LEAST_CALLS)
             continue;
-        both++;
-        as_many += now == was;
+        double factor = (double)now / (double)was;
+        rounds->both++;
+        rounds->as_many += now == was;
+        rounds->factor = rounds->factor > 0 || now == was ? rounds->factor : factor;
+        rounds->by_one_factor += now != was && ap_relative_difference(factor, rounds->factor) <= AS_OFTEN_RATIO;
     }
-    return both >= LEAST_NAMES && 2 * as_many >= both;
+}
+
+/* A longer recording of the same calls everything more often. Where most operators of both are called as often to the call,
+ * both hold as many rounds, and the others are what the program does otherwise. But where these are all so many times as
+ * many, what is as many may be a start that both recorded, and a loop goes round more often. */
+static bool most_calls_are_as_many(const struct ap_comparing *comparing)
+{
+    struct rounds rounds = { 0 };
+    count_rounds(comparing, &rounds);
+    size_t others = rounds.both - rounds.as_many;
+    bool is_longer = rounds.by_one_factor >= 2 && 2 * rounds.by_one_factor > others;
+    return rounds.both >= LEAST_NAMES && 2 * rounds.as_many >= rounds.both && !is_longer;
 }
 
 /* Without steps: a longer recording takes longer for that alone, unless both hold as much, or the same calls and what one of

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * compare_pieces.c - the same work in other pieces. A longer recording calls operators more often, and each call takes as
  * long as before. Where most of the time is in operators that are called several times as often and take a fraction of the
- * time each, the work was cut into smaller pieces, and the other way round it was put together: that needs no shapes. Without
- * steps a faster program that did more in the same time looks alike. */
+ * time each, the work was cut into smaller pieces, and the other way round it was put together: that needs no shapes.
+ * Without steps a faster program that did more in the same time looks alike. */
 #include <stdio.h>
 #include <string.h>
 
@@ -32,7 +32,8 @@ static double count_of(const struct ap_value *row)
     return (double)ap_integer_member(row, "count", 0);
 }
 
-/* The operator with most time of those that @many calls in smaller pieces; NULL where they are not most of the time of @few. */
+/* The operator with most time of those that @many calls in smaller pieces; NULL where they are not most of what
+ * @few take. */
 static const struct ap_value *find_pieces(const struct side *few, const struct side *many, const char *key)
 {
     double all_ns = 0, cut_ns = 0;

@@ -1697,13 +1697,13 @@ static void a_start_and_a_longer_loop_are_not_as_much_work(void)
 static void of_two_ranks_the_later_one_is_told(void)
 {
     static const struct {
-        int64_t ranks, step_ns, wait_ns;
+        int64_t ranks, step_ns, wait_ns, bytes;
         bool together, told;
     } cases[] = {
-        { 4, 10 * MS, MS, true, true },
-        { 4, 10 * MS, 3 * MS - MS / 10, true, false }, /* about as much */
-        { 4, 14 * MS, MS, true, false },               /* steps of another length */
-        { 8, 10 * MS, MS, false, false },              /* of another run */
+        { 4, 10 * MS, MS, 1000, true, true },   { 4, 10 * MS, 3 * MS - MS / 10, 1000, true, false }, /* about as much */
+        { 4, 14 * MS, MS, 1000, true, false },  /* steps of another length */
+        { 4, 10 * MS, MS, 300, true, false },   /* another stage */
+        { 8, 10 * MS, MS, 1000, false, false }, /* of another run */
     };
     for (size_t i = 0; i < AP_COUNT_OF(cases); i++) {
         struct ap_model before, after;
@@ -1711,6 +1711,8 @@ static void of_two_ranks_the_later_one_is_told(void)
         build_report(&after, cases[i].step_ns, 5 * MS, 2);
         put_ranks(&before, 4, 12);
         put_ranks(&after, cases[i].ranks, 12);
+        put_collective(&before, "allreduce", &(struct collective_row){ 2, 3 * MS, 0, 1000 });
+        put_collective(&after, "allreduce", &(struct collective_row){ 2, cases[i].wait_ns, 0, cases[i].bytes });
         put_count(&before, "trace.rank", 0);
         put_count(&after, "trace.rank", 3);
         put_time(&before, "communication.total_dur_us", 12 * 3 * MS);

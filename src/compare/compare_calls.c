@@ -144,6 +144,36 @@ static void add_counts(const struct ap_value *row, char *text, size_t bytes)
     (void)snprintf(text + used, bytes - used, ", in %s calls, %s before", after, before);
 }
 
+/* What a step moves by an operation, in bytes; 0 = not known. */
+static double bytes_of(const struct ap_value *root, double parts, struct ap_text operation)
+{
+    const struct ap_value *row = ap_value_first(ap_value_at(root, "communication.by_operation"));
+    while (row && !ap_text_equal(ap_text_member(row, "operation"), operation))
+        row = row->next;
+    return (double)ap_integer_member(row, "bytes", 0) / parts;
+}
+
+/* A larger model, or another type, moves more in as many calls. */
+static bool add_bytes(const struct ap_comparing *comparing, const struct ap_value *row, char *text, size_t bytes)
+{
+    struct ap_text operation = ap_text_member(row, "name");
+    double before = bytes_of(comparing->before, comparing->before_parts, operation),
+           after = bytes_of(comparing->after, comparing->after_parts, operation);
+    size_t used = strlen(text);
+    if (before <= 0 || after <= 0 || ap_relative_difference(before, after) < AP_NOISE_UNKNOWN_RATIO)
+        return false;
+    (void)snprintf(text + used, bytes - used, ", and moves %.3g times as many bytes", after / before);
+    return true;
+}
+
+static bool is_listed(const struct ap_value *list, struct ap_text name)
+{
+    const struct ap_value *row = ap_value_first(list);
+    while (row && !ap_text_equal(ap_text_member(row, "name"), name))
+        row = row->next;
+    return row;
+}
+
 void ap_add_collectives_sentence(const struct ap_comparing *comparing, char *text, size_t bytes)
 {
     const struct ap_value *all = largest_with_step(comparing, "collectives.rows"),
@@ -154,11 +184,14 @@ void ap_add_collectives_sentence(const struct ap_comparing *comparing, char *tex
     add_collective(told, all ? "" : " without a kernel beside it", text, bytes);
     size_t used = strlen(text);
     if (!all)
-        (void)snprintf(text + used, bytes - used, ", and as long as before in all: %s runs beside it",
+        (void)snprintf(text + used, bytes - used, "%s: %s runs beside it",
+                       is_listed(ap_value_at(comparing->comparison, "collectives.rows"), ap_text_member(bare, "name"))
+                           ? ""
+                           : ", and as long as before in all",
                        comparing->step_delta_ns < 0 ? "more" : "less");
     else if (!is_as_often(all))
         add_counts(all, text, bytes);
-    else if (comparing->step_delta_ns > 0)
+    else if (!add_bytes(comparing, all, text, bytes) && comparing->step_delta_ns > 0)
         (void)snprintf(text + used, bytes - used,
                        " (the link, or the wait for a rank that comes later: one rank does not "
                        "tell, the recordings of all ranks do)");

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * compare_pieces.c - the same work in other pieces. A longer recording calls operators more often, and each call takes as
  * long as before. Where most of the time is in operators that are called several times as often and take a fraction of the
- * time each, the work was cut into smaller pieces, and the other way round it was put together: that needs no shapes. */
+ * time each, the work was cut into smaller pieces, and the other way round it was put together: that needs no shapes.
+ * Without steps a faster program that did more in the same time looks alike. */
 #include <stdio.h>
 #include <string.h>
 
@@ -31,8 +32,8 @@ static double count_of(const struct ap_value *row)
     return (double)ap_integer_member(row, "count", 0);
 }
 
-/* The operator with most time of those that @many calls in smaller pieces; NULL where these are less than most of the time
- * of @few. */
+/* The operator with most time of those that @many calls in smaller pieces; NULL where they are not most of what
+ * @few take. */
 static const struct ap_value *find_pieces(const struct side *few, const struct side *many, const char *key)
 {
     double all_ns = 0, cut_ns = 0;
@@ -56,6 +57,10 @@ static const struct ap_value *find_pieces(const struct side *few, const struct s
 
 void ap_add_pieces_sentence(const struct ap_comparing *comparing, char *text, size_t bytes)
 {
+    static const char *const what[2][2] = {
+        { "work put together, or less of it and slower", "work put together" },
+        { "work in smaller pieces, or more of it and faster", "work in smaller pieces" },
+    };
     bool on_device = ap_integer_at(comparing->after, "operators.device_us", 0) > 0;
     const char *list = on_device ? "operators.top" : "cpu.operators_by_self",
                *key = on_device ? "device_self_us" : "self_dur_us";
@@ -73,5 +78,5 @@ void ap_add_pieces_sentence(const struct ap_comparing *comparing, char *text, si
                    "; %.*s is called %.4g times as often%s, and takes %.2g times as long each, as most operators do: %s",
                    ap_shown_bytes(name, 0), name.data, is_count / was_count, comparing->per_step ? " in a step" : "",
                    time_of(is, key) / count_of(is) / (time_of(was, key) / count_of(was)),
-                   cut ? "work in smaller pieces" : "work put together");
+                   what[cut != NULL][comparing->per_step]);
 }

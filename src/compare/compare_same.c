@@ -18,6 +18,8 @@
 #define FAMILIES_RATIO 0.9      /* of families, which say less of each kernel: all but a few */
 #define AS_MUCH_RATIO 0.01      /* operations and bytes of a step that differ by less are as many */
 #define MACHINE_LEAST_RATIO 0.1 /* of an operator on the CPU: less is a busy core */
+#define SHORT_CALL_NS 10e3      /* of an operator on the CPU: mostly what calling takes */
+#define REST_LEAST_RATIO 0.02   /* beside the largest family or operator: less is too little to see that all take longer */
 #define LEAST_OPERATORS 2
 #define LEAST_TIME_RATIO 0.1 /* of what devices or steps take on both sides */
 #define MOST_DIGITS 9        /* products of two such numbers fit */
@@ -69,18 +71,31 @@ static bool is_as_often(const struct call *before, const struct call *after)
 /* Those that take longer, or those that take less time. */
 struct sums {
     double before_ns, after_ns;
+    double largest_ns; /* of them, before */
+    int64_t kinds;     /* operators, or families */
 };
+
+static struct sums *add_to(struct sums sums[2], double before_ns, double after_ns)
+{
+    struct sums *to = &sums[after_ns > before_ns];
+    to->kinds++;
+    to->before_ns += before_ns;
+    to->after_ns += after_ns;
+    to->largest_ns = fmax(to->largest_ns, before_ns);
+    return to;
+}
 
 static void add_up(const struct call *before, size_t before_count, const struct call *after, size_t after_count,
                    struct sums sums[2])
 {
+    struct ap_text last[2] = { AP_TEXT(""), AP_TEXT("") };
     for (size_t i = 0, j = 0; i < before_count && j < after_count;) {
         int order = by_key(&before[i], &after[j]);
         if (order == 0 && is_as_often(&before[i], &after[j]) &&
             ap_relative_difference(before[i].ns, after[j].ns) >= AP_NOISE_LEAST_RATIO) {
-            struct sums *to = &sums[after[j].ns > before[i].ns];
-            to->before_ns += before[i].ns;
-            to->after_ns += after[j].ns;
+            struct sums *to = add_to(sums, before[i].ns, after[j].ns);
+            to->kinds -= ap_text_equal(last[to - sums], before[i].operator); /* they are in order */
+            last[to - sums] = before[i].operator;
         }
         i += order <= 0;
         j += order >= 0;
@@ -136,6 +151,16 @@ static double own_ns(const struct ap_value *root, double parts)
     return ns;
 }
 
+/* Kernels of other names compute in another way (other types inside, another algorithm), which is not the device. */
+static bool kernels_are_the_same(const struct ap_comparing *comparing, double all_ns)
+{
+    double gone_ns = 0;
+    for (const struct ap_value *row = ap_value_first(ap_value_at(comparing->comparison, "kernels.rows")); row;
+         row = row->next)
+        gone_ns += ap_text_is(ap_text_member(row, "change"), "gone") ? (double)ap_integer_member(row, "before_us", 0) : 0;
+    return gone_ns <= (1 - FAMILIES_RATIO) * all_ns;
+}
+
 /* A list of operators is cut, families of kernels are not: where a step computes as much, as many kernels of nearly every
  * family that all take longer are the same work. There are some twenty families at most. */
 static void add_up_families(const struct ap_comparing *comparing, struct sums sums[2])
@@ -150,12 +175,17 @@ static void add_up_families(const struct ap_comparing *comparing, struct sums su
         if (is_communication(before) || ap_relative_difference(before_count, after_count) > AS_OFTEN_RATIO ||
             ap_relative_difference(before_ns, after_ns) < AP_NOISE_LEAST_RATIO)
             continue;
-        sums[after_ns > before_ns].before_ns += before_ns;
-        sums[after_ns > before_ns].after_ns += after_ns;
+        (void)add_to(sums, before_ns, after_ns);
     }
 }
 
 /* ---- operators of a run on the CPU ---- */
+
+/* Calls take longer with gradients, too, or where stacks are recorded: of short ones that is most of their time. */
+static bool is_short(double ns, double count)
+{
+    return ns < SHORT_CALL_NS * count;
+}
 
 /* As add_up_families(), of the operators with most time: those that both sides list. Their time before. */
 static double add_up_operators(const struct ap_comparing *comparing, struct sums sums[2])
@@ -171,11 +201,11 @@ static double add_up_operators(const struct ap_comparing *comparing, struct sums
                before_count = (double)ap_integer_member(before, "count", 0) / comparing->before_parts,
                after_count = (double)ap_integer_member(after, "count", 0) / comparing->after_parts;
         all_ns += before_ns;
-        if (!after || ap_relative_difference(before_count, after_count) > AS_OFTEN_RATIO ||
+        if (!after || is_short(before_ns, before_count) || is_short(after_ns, after_count) ||
+            ap_relative_difference(before_count, after_count) > AS_OFTEN_RATIO ||
             ap_relative_difference(before_ns, after_ns) < MACHINE_LEAST_RATIO)
             continue;
-        sums[after_ns > before_ns].before_ns += before_ns;
-        sums[after_ns > before_ns].after_ns += after_ns;
+        (void)add_to(sums, before_ns, after_ns);
     }
     return all_ns;
 }
@@ -249,6 +279,14 @@ static const struct sums *larger_of(const struct sums sums[2])
     return sums[1].before_ns > sums[0].before_ns ? &sums[1] : &sums[0];
 }
 
+/* All but a few, and of those beside the largest most: one alone that takes longer is no slower device. */
+static bool is_all(const struct sums *sums, double all_ns)
+{
+    double rest_ns = all_ns - sums->largest_ns;
+    return sums->before_ns > FAMILIES_RATIO * all_ns && rest_ns > REST_LEAST_RATIO * all_ns &&
+           sums->before_ns - sums->largest_ns > NEARLY_ALL_RATIO * rest_ns;
+}
+
 static void add_same(struct ap_comparing *comparing, const char *of, const struct sums *sums, double all_ns)
 {
     struct ap_model *model = comparing->model;
@@ -258,6 +296,7 @@ static void add_same(struct ap_comparing *comparing, const char *of, const struc
     ap_add_time(model, same, "after_us", (int64_t)sums->after_ns);
     ap_add_quotient(model, same, "share_ratio", sums->before_ns, all_ns);
     ap_add_quotient(model, same, "times", sums->after_ns, sums->before_ns);
+    ap_add_count(model, same, "kinds", sums->kinds);
     double more_ns = (sums->after_ns - sums->before_ns) * comparing->after_parts;
     ap_add_time(model, same, "more_us", more_ns > 0 ? (int64_t)more_ns : 0);
 }
@@ -265,11 +304,10 @@ static void add_same(struct ap_comparing *comparing, const char *of, const struc
 /* Of a run on the CPU only what steps follow. */
 static bool judge_operators(struct ap_comparing *comparing)
 {
-    struct sums sums[2] = { { 0, 0 }, { 0, 0 } };
+    struct sums sums[2] = { { 0, 0, 0, 0 }, { 0, 0, 0, 0 } };
     double all_ns = add_up_operators(comparing, sums);
     const struct sums *larger = larger_of(sums);
-    if (larger->before_ns <= FAMILIES_RATIO * all_ns || comparing->step_delta_ns == 0 ||
-        (larger == &sums[1]) != (comparing->step_delta_ns > 0))
+    if (!is_all(larger, all_ns) || comparing->step_delta_ns == 0 || (larger == &sums[1]) != (comparing->step_delta_ns > 0))
         return false;
     add_same(comparing, "operators", larger, all_ns);
     return true;
@@ -279,13 +317,13 @@ static void judge_same(struct ap_comparing *comparing, const struct sums *operat
 {
     double all_ns = own_ns(comparing->before, comparing->before_parts),
            kernels = all_ns + kernels_ns(comparing->after, comparing->after_parts);
-    struct sums families[2] = { { 0, 0 }, { 0, 0 } };
+    struct sums families[2] = { { 0, 0, 0, 0 }, { 0, 0, 0, 0 } };
     bool as_much = is_as_much(comparing);
     if (as_much)
         add_up_families(comparing, families);
     if (all_ns > 0 && operators->before_ns > NEARLY_ALL_RATIO * all_ns)
         add_same(comparing, "kernels", operators, all_ns);
-    else if (all_ns > 0 && larger_of(families)->before_ns > FAMILIES_RATIO * all_ns)
+    else if (all_ns > 0 && is_all(larger_of(families), all_ns) && kernels_are_the_same(comparing, all_ns))
         add_same(comparing, "kernels", larger_of(families), all_ns);
     else if (kernels > 0 || !as_much || !judge_operators(comparing))
         ap_add_null(comparing->model, comparing->comparison, "same_work");
@@ -295,7 +333,7 @@ enum ap_status ap_compare_same(struct ap_comparing *comparing, struct ap_error *
 {
     struct call *before = NULL, *after = NULL;
     size_t before_count = 0, after_count = 0;
-    struct sums sums[2] = { { 0, 0 }, { 0, 0 } };
+    struct sums sums[2] = { { 0, 0, 0, 0 }, { 0, 0, 0, 0 } };
     enum ap_status status =
         open_calls(comparing, comparing->before, comparing->before_parts, &before, &before_count, reterr);
     AP_AND_THEN(status, open_calls(comparing, comparing->after, comparing->after_parts, &after, &after_count, reterr));

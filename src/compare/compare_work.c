@@ -14,6 +14,7 @@
 /* Of operators that both have: names, and calls of each, since once is what a start does too. */
 #define LEAST_NAMES 4
 #define LEAST_CALLS 2
+#define AS_OFTEN_RATIO 0.02 /* counts that differ by less are the same */
 
 static double number_at(const struct ap_value *root, const char *path)
 {
@@ -63,23 +64,40 @@ const struct ap_value *ap_find_operator(const struct ap_value *list, struct ap_t
     return NULL;
 }
 
-/* A longer recording of the same calls everything more often. Where most operators of both are called as often to the call,
- * both hold as many rounds, and the others are what the program does otherwise. */
-static bool most_calls_are_as_many(const struct ap_comparing *comparing)
+/* How many operators of both sides are called as often to the call; and of the others, how many as that with most time. */
+struct rounds {
+    size_t both, as_many, by_one_factor;
+    double factor;
+};
+
+static void count_rounds(const struct ap_comparing *comparing, struct rounds *rounds)
 {
     static const char operators[] = "cpu.operators_by_self";
     const struct ap_value *before = ap_value_at(comparing->before, operators);
-    size_t both = 0, as_many = 0;
     const struct ap_value *row = ap_value_first(ap_value_at(comparing->after, operators));
     for (size_t listed = 0; row && listed < AP_FOUND_MOST; row = row->next, listed++) {
         const struct ap_value *other = ap_find_operator(before, ap_text_member(row, "name"));
         int64_t now = ap_integer_member(row, "count", 0), was = ap_integer_member(other, "count", 0);
         if (now < LEAST_CALLS || was < LEAST_CALLS)
             continue;
-        both++;
-        as_many += now == was;
+        double factor = (double)now / (double)was;
+        rounds->both++;
+        rounds->as_many += now == was;
+        rounds->factor = rounds->factor > 0 || now == was ? rounds->factor : factor;
+        rounds->by_one_factor += now != was && ap_relative_difference(factor, rounds->factor) <= AS_OFTEN_RATIO;
     }
-    return both >= LEAST_NAMES && 2 * as_many >= both;
+}
+
+/* A longer recording of the same calls everything more often. Where most operators of both are called as often to the call,
+ * both hold as many rounds, and the others are what the program does otherwise. But where these are all so many times as
+ * many, what is as many may be a start that both recorded, and a loop goes round more often. */
+static bool most_calls_are_as_many(const struct ap_comparing *comparing)
+{
+    struct rounds rounds = { 0 };
+    count_rounds(comparing, &rounds);
+    size_t others = rounds.both - rounds.as_many;
+    bool is_longer = rounds.by_one_factor >= 2 && 2 * rounds.by_one_factor > others;
+    return rounds.both >= LEAST_NAMES && 2 * rounds.as_many >= rounds.both && !is_longer;
 }
 
 /* Without steps: a longer recording takes longer for that alone, unless both hold as much, or the same calls and what one of
@@ -143,6 +161,27 @@ static double in_collectives_ns(const struct ap_value *root, double parts)
     return (device_ns > 0 ? device_ns : number_at(root, "communication.host_collectives.total_dur_us")) / parts;
 }
 
+static double collective_bytes(const struct ap_value *root)
+{
+    double bytes = 0;
+    for (const struct ap_value *row = ap_value_first(ap_value_at(root, "communication.by_operation")); row; row = row->next)
+        bytes += (double)ap_integer_member(row, "bytes", 0);
+    return bytes;
+}
+
+/* Stages of a pipeline, and ranks that own more of a table, have collectives of their own. */
+static bool are_same_collectives(const struct ap_comparing *comparing)
+{
+    static const char *const counts[] = { "communication.count", "communication.host_collectives.count" };
+    double before = comparing->before_parts, after = comparing->after_parts;
+    for (size_t i = 0; i < AP_COUNT_OF(counts); i++)
+        if (ap_relative_difference(number_at(comparing->before, counts[i]) / before,
+                                   number_at(comparing->after, counts[i]) / after) > AS_OFTEN_RATIO)
+            return false;
+    return ap_relative_difference(collective_bytes(comparing->before) / before,
+                                  collective_bytes(comparing->after) / after) <= AP_NOISE_UNKNOWN_RATIO;
+}
+
 /* Ranks of one run leave a collective together: of steps that last as long, who spends less of one in collectives comes
  * later. Whether both are of one run is the user's to say. */
 void ap_add_ranks_sentence(const struct ap_comparing *comparing, char *text, size_t bytes)
@@ -159,7 +198,7 @@ void ap_add_ranks_sentence(const struct ap_comparing *comparing, char *text, siz
                    "; if both are of one run, give both files together, without a baseline: that tells which rank is late");
     int late = ns[1] < ns[0];
     if (!comparing->per_step || ns[late] <= 0 || ap_relative_difference(step_ns[0], step_ns[1]) > AP_NOISE_LEAST_RATIO ||
-        ns[!late] - ns[late] < AP_NOISE_LEAST_RATIO * step_ns[late])
+        ns[!late] - ns[late] < AP_NOISE_LEAST_RATIO * step_ns[late] || !are_same_collectives(comparing))
         return;
     used = strlen(text);
     (void)snprintf(

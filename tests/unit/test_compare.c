@@ -627,6 +627,7 @@ static void the_same_work_that_takes_longer_is_the_devices(void)
         is_int(sentence_has(comparison,
                             "; the same kernels on the same shapes, called as often, take 1.50 times as long (80 %"),
                cases[i].is_same, "one kernel, one shape, as many calls");
+        is_int(ap_integer_at(comparison, "same_work.kinds", 0), cases[i].is_same, "of one operator");
         ap_model_release(&before);
         ap_model_release(&after);
     }
@@ -1452,7 +1453,7 @@ static struct ap_value *list_at(struct ap_model *model, const char *path)
 /* ---- collectives ---- */
 
 struct collective_row {
-    int64_t count, total_ns, bare_ns; /* of a step */
+    int64_t count, total_ns, bare_ns, bytes; /* of a step */
 };
 
 static void put_collective(struct ap_model *model, const char *operation, const struct collective_row *of)
@@ -1462,6 +1463,7 @@ static void put_collective(struct ap_model *model, const char *operation, const 
     ap_add_count(model, row, "count", 12 * of->count);
     ap_add_time(model, row, "total_dur_us", 12 * of->total_ns);
     ap_add_time(model, row, "exposed_us", 12 * of->bare_ns);
+    ap_add_bytes(model, row, "bytes", 12 * of->bytes);
     put_count(model, "communication.count", 12 * of->count);
     put_time(model, "operators.device_us", 60 * MS);
 }
@@ -1471,6 +1473,9 @@ static void a_collective_that_steps_follow_is_told(void)
     static const char link[] =
         "; allreduce takes 4 ms a step, 2 ms before (the link, or the wait for a rank that comes later",
                       calls[] = "; allreduce takes 4 ms a step, 2 ms before, in 40 calls, 2 before",
+                      larger[] = "; allreduce takes 4 ms a step, 2 ms before, and moves 2 times as many bytes",
+                      shorter[] = "; allreduce takes 3 ms a step without a kernel beside it, 500 us before: less runs "
+                                  "beside it",
                       bare[] =
                           "; allreduce takes 2 ms a step without a kernel beside it, 500 us before, and as long as before "
                           "in all: less runs beside it";
@@ -1479,17 +1484,20 @@ static void a_collective_that_steps_follow_is_told(void)
         int64_t step_ns;
         const char *told, *largest;
     } cases[] = {
-        { { 2, 4 * MS, 2 * MS }, 12 * MS, link, "allreduce" },
-        { { 40, 4 * MS, 2 * MS }, 12 * MS, calls, "allreduce" },
-        { { 2, 2 * MS, 2 * MS }, 12 * MS, bare, "allreduce without a kernel beside it" },
-        { { 2, 2 * MS, 2 * MS }, 10 * MS, NULL, NULL }, /* steps are as long as they were */
-        { { 2, 2 * MS, 0 }, 12 * MS, NULL, NULL },
+        { { 2, 4 * MS, 2 * MS, 1000 }, 12 * MS, link, "allreduce" },
+        { { 2, 4 * MS, 2 * MS, 2000 }, 12 * MS, larger, "allreduce" }, /* a larger model, or another type */
+        { { 40, 4 * MS, 2 * MS, 1000 }, 12 * MS, calls, "allreduce" },
+        { { 2, 2 * MS, 2 * MS, 1000 }, 12 * MS, bare, "allreduce without a kernel beside it" },
+        { { 2, 3 * MS, 3 * MS, 1000 }, 12 * MS, shorter, "allreduce without a kernel beside it" },
+        { { 2, 2 * MS, 2 * MS, 1000 }, 10 * MS, NULL, NULL }, /* steps are as long as they were */
+        { { 2, 2 * MS, 0, 1000 }, 12 * MS, NULL, NULL },
     };
     for (size_t i = 0; i < AP_COUNT_OF(cases); i++) {
         struct ap_model before, after;
         build_report(&before, 10 * MS, 5 * MS, 1);
         build_report(&after, cases[i].step_ns, 5 * MS, 2);
-        put_collective(&before, "allreduce", &(struct collective_row){ 2, 2 * MS, MS / 2 });
+        put_collective(&before, "allreduce",
+                       &(struct collective_row){ 2, cases[i].told == shorter ? 5 * MS : 2 * MS, MS / 2, 1000 });
         put_collective(&after, "allreduce", &cases[i].after);
         const struct ap_value *comparison = compare(&after, &before);
         is_int(sentence_has(comparison, "; allreduce takes"), cases[i].told != NULL, "told where steps follow");
@@ -1511,8 +1519,14 @@ static void put_family(struct ap_model *model, const char *name, const char *fam
     ap_add_time(model, row, "total_dur_us", 12 * step_ns);
 }
 
-static void put_families(struct ap_model *model, int64_t gemm_ns, int64_t elementwise_ns, int64_t count, int64_t flops)
+static void put_families(struct ap_model *model, const char *kernel, int64_t gemm_ns, int64_t elementwise_ns, int64_t count,
+                         int64_t flops)
 {
+    struct ap_value *row = ap_add_object(model, put_list(model, "gpu.kernels"), NULL);
+    ap_add_string(model, row, "name", kernel);
+    ap_add_count(model, row, "count", 12 * 4);
+    ap_add_time(model, row, "total_dur_us", 12 * gemm_ns);
+    put_count(model, "gpu.kernel.count", 12 * 4);
     put_family(model, "gemm", "GEMM", 4, gemm_ns);
     put_family(model, "elementwise", "elementwise", count, elementwise_ns);
     put_family(model, "collective", "communication", 1, 3 * MS);
@@ -1526,21 +1540,39 @@ static void kernels_of_all_kinds_that_take_longer_are_the_devices(void)
 {
     static const struct {
         int64_t gemm_ns, elementwise_ns, count, flops;
+        const char *kernel;
         bool is_same;
     } cases[] = {
-        { 6 * MS, 3 * MS, 8, 1000, true },   { 6 * MS, 2 * MS, 8, 1000, false }, /* one kind alone */
-        { 6 * MS, 3 * MS, 16, 1000, false },                                     /* more kernels */
-        { 6 * MS, 3 * MS, 8, 1500, false },                                      /* more work in each */
-        { 6 * MS, 3 * MS, 8, 0, false },                                         /* not known */
+        { 6 * MS, 3 * MS, 8, 1000, "gemm_tf32", true },
+        { 6 * MS, 2 * MS, 8, 1000, "gemm_tf32", false },  /* one kind alone */
+        { 6 * MS, 3 * MS, 16, 1000, "gemm_tf32", false }, /* more kernels */
+        { 6 * MS, 3 * MS, 8, 1500, "gemm_tf32", false },  /* more work in each */
+        { 6 * MS, 3 * MS, 8, 0, "gemm_tf32", false },     /* not known */
+        { 6 * MS, 3 * MS, 8, 1000, "gemm_fp32", false },  /* other kernels */
     };
     for (size_t i = 0; i < AP_COUNT_OF(cases); i++) {
         struct ap_model before, after;
         build_report(&before, 10 * MS, 5 * MS, 1);
         build_report(&after, 13 * MS, 8 * MS, 2);
-        put_families(&before, 4 * MS, 2 * MS, 8, 1000);
-        put_families(&after, cases[i].gemm_ns, cases[i].elementwise_ns, cases[i].count, cases[i].flops);
+        put_families(&before, "gemm_tf32", 4 * MS, 2 * MS, 8, 1000);
+        put_families(&after, cases[i].kernel, cases[i].gemm_ns, cases[i].elementwise_ns, cases[i].count, cases[i].flops);
         is_int(sentence_has(compare(&after, &before), "called as often, take 1.50 times as long (100 %"), cases[i].is_same,
                "all kinds, as many kernels, as much work");
+        ap_model_release(&before);
+        ap_model_release(&after);
+    }
+}
+
+/* Where nearly all is of one kind, what slows that kind is not seen to slow all. */
+static void one_kind_that_is_nearly_all_is_not_the_devices(void)
+{
+    for (int64_t slower = 0; slower <= 1; slower++) {
+        struct ap_model before, after;
+        build_report(&before, 10 * MS, 5 * MS, 1);
+        build_report(&after, 13 * MS, 8 * MS, 2);
+        put_families(&before, "gemm_tf32", 38 * MS / 10, 2 * MS / 10, 8, 1000);
+        put_families(&after, "gemm_tf32", 57 * MS / 10, (2 + slower) * MS / 10, 8, 1000);
+        is_int(ap_value_at(compare(&after, &before), "same_work")->type != AP_VALUE_NULL, slower, "the others too");
         ap_model_release(&before);
         ap_model_release(&after);
     }
@@ -1563,7 +1595,7 @@ static void work_in_other_pieces_is_told(void)
 {
     static const char cut[] =
         "; aten::addmm is called 16 times as often, and takes 0.1 times as long each, as most operators "
-        "do: work in smaller pieces",
+        "do: work in smaller pieces, or more of it and faster",
                       joined[] = "; aten::addmm is called 0.0625 times as often, and takes 10 times as long each, as most "
                                  "operators do: work put together";
     static const struct {
@@ -1637,17 +1669,41 @@ static void as_many_calls_are_as_much_work(void)
     }
 }
 
+/* What both recorded of a start is as many, and the loop behind it goes round more often. */
+static void a_start_and_a_longer_loop_are_not_as_much_work(void)
+{
+    static const char *const start[] = { "aten::uniform_", "aten::normal_", "aten::zero_", "aten::erfinv_", "aten::div_" };
+    struct ap_model before, after;
+    build_report(&before, 10 * MS, 5 * MS, 1);
+    build_report(&after, 20 * MS, 15 * MS, 2);
+    for (int side = 0; side < 2; side++) {
+        struct ap_model *model = side ? &after : &before;
+        put_count(model, "cpu.operator_summary.events", side ? 200 : 100);
+        put_counts(model, side ? 3 : 1, MS);
+        for (size_t i = 0; i < AP_COUNT_OF(start); i++) {
+            struct ap_value *row = ap_add_object(model, list_at(model, "cpu.operators_by_self"), NULL);
+            ap_add_string(model, row, "name", start[i]);
+            ap_add_count(model, row, "count", 12);
+            ap_add_time(model, row, "self_dur_us", MS);
+        }
+        tree_place(model, "steps")->type = AP_VALUE_NULL;
+    }
+    ok(ap_value_at(compare(&after, &before), "largest.time")->type == AP_VALUE_NULL, "a longer recording");
+    ap_model_release(&before);
+    ap_model_release(&after);
+}
+
 /* Two ranks of one run: who waits less in collectives comes later. */
 static void of_two_ranks_the_later_one_is_told(void)
 {
     static const struct {
-        int64_t ranks, step_ns, wait_ns;
+        int64_t ranks, step_ns, wait_ns, bytes;
         bool together, told;
     } cases[] = {
-        { 4, 10 * MS, MS, true, true },
-        { 4, 10 * MS, 3 * MS - MS / 10, true, false }, /* about as much */
-        { 4, 14 * MS, MS, true, false },               /* steps of another length */
-        { 8, 10 * MS, MS, false, false },              /* of another run */
+        { 4, 10 * MS, MS, 1000, true, true },   { 4, 10 * MS, 3 * MS - MS / 10, 1000, true, false }, /* about as much */
+        { 4, 14 * MS, MS, 1000, true, false },  /* steps of another length */
+        { 4, 10 * MS, MS, 300, true, false },   /* another stage */
+        { 8, 10 * MS, MS, 1000, false, false }, /* of another run */
     };
     for (size_t i = 0; i < AP_COUNT_OF(cases); i++) {
         struct ap_model before, after;
@@ -1655,6 +1711,8 @@ static void of_two_ranks_the_later_one_is_told(void)
         build_report(&after, cases[i].step_ns, 5 * MS, 2);
         put_ranks(&before, 4, 12);
         put_ranks(&after, cases[i].ranks, 12);
+        put_collective(&before, "allreduce", &(struct collective_row){ 2, 3 * MS, 0, 1000 });
+        put_collective(&after, "allreduce", &(struct collective_row){ 2, cases[i].wait_ns, 0, cases[i].bytes });
         put_count(&before, "trace.rank", 0);
         put_count(&after, "trace.rank", 3);
         put_time(&before, "communication.total_dur_us", 12 * 3 * MS);
@@ -1673,13 +1731,12 @@ static void of_two_ranks_the_later_one_is_told(void)
 static void operators_that_all_take_longer_are_the_machines(void)
 {
     static const struct {
-        int64_t calls, each_ns, flops;
+        int64_t calls, each_ns, flops, before_ns;
         bool is_same;
     } cases[] = {
-        { 1, 2 * MS, 1000, true },
-        { 2, 2 * MS, 1000, false },
-        { 1, 2 * MS, 2000, false },
-        { 1, MS + MS / 20, 1000, false }, /* hardly longer */
+        { 1, 2 * MS, 1000, MS, true },  { 2, 2 * MS, 1000, MS, false },
+        { 1, 2 * MS, 2000, MS, false }, { 1, MS + MS / 20, 1000, MS, false }, /* hardly longer */
+        { 1, 8000, 1000, 4000, false }, /* short calls: gradients, or what recording costs */
     };
     for (size_t i = 0; i < AP_COUNT_OF(cases); i++) {
         struct ap_model before, after;
@@ -1687,7 +1744,7 @@ static void operators_that_all_take_longer_are_the_machines(void)
         build_report(&after, 20 * MS, 5 * MS, 2);
         for (int side = 0; side < 2; side++) {
             struct ap_model *model = side ? &after : &before;
-            put_counts(model, side ? cases[i].calls : 1, side ? cases[i].each_ns : MS);
+            put_counts(model, side ? cases[i].calls : 1, side ? cases[i].each_ns : cases[i].before_ns);
             put_count(model, "compute.flops", side ? cases[i].flops : 1000);
             put_count(model, "compute.bytes", 1000);
             put_time(model, "gpu.kernel.total_dur_us", 0);
@@ -1810,9 +1867,11 @@ int main(void)
     batches_are_guessed();
     a_collective_that_steps_follow_is_told();
     kernels_of_all_kinds_that_take_longer_are_the_devices();
+    one_kind_that_is_nearly_all_is_not_the_devices();
     work_in_other_pieces_is_told();
     micro_batches_are_as_much_in_all();
     as_many_calls_are_as_much_work();
+    a_start_and_a_longer_loop_are_not_as_much_work();
     operators_that_all_take_longer_are_the_machines();
     of_two_ranks_the_later_one_is_told();
     what_medians_hide_is_told();

@@ -132,13 +132,20 @@ static bool unfolds(struct ap_text name)
     return has_word(name, words, AP_COUNT_OF(words));
 }
 
+/* Packed weights, and not what a collective sent, a cache keeps, or a product of 8-bit numbers gave. */
+static bool dequantizes(struct ap_text name)
+{
+    static const char *const others[] = { "_quant", "reduce", "gather", "cache", "swiglu", "silu", "gelu", "activation" };
+    return ap_text_contains_folded(name, "dequant") && !has_word(name, others, AP_COUNT_OF(others));
+}
+
 static uint16_t recognize(const struct recognizer *recognizer, struct ap_text name)
 {
     name = ap_kernel_without_result(name);
     uint16_t row = first_rule(&recognizer->subfamilies, name);
     unsigned subfamily = row == AP_WORD_NONE ? ap_kernel_subfamily_count() : subfamily_of_row(row);
     unsigned told = (is_sparse(name) ? AP_KERNEL_SPARSE : 0) | (unfolds(name) ? AP_KERNEL_UNFOLDS : 0);
-    if (ap_kernel_family_of(subfamily) == AP_KERNEL_FAMILY_elementwise && ap_text_contains_folded(name, "dequant"))
+    if (ap_kernel_family_of(subfamily) == AP_KERNEL_FAMILY_elementwise && dequantizes(name))
         told |= AP_KERNEL_DEQUANTIZES;
     if (strcmp(ap_kernel_subfamily_name(subfamily), "convolution layout") == 0)
         told |= AP_KERNEL_TURNS;

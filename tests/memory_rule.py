@@ -25,6 +25,7 @@ GROWTH = 4
 RUNS = 3
 PER_EVENT = 60
 SLACK = 1.05  # arrays grow in steps, allocators round
+NOISE_BYTES = 768 << 10  # by which peaks of the same run differ on a busy machine: pages are counted late
 # Bytes an event of what is beyond the rule: lists of pieces, gaps, operators and habits that passes make of such rows, and
 # the graph of the replay, which is made of traces with at most REPLAYED_ROWS and REPLAYED_TRACKS.
 REPLAYED_ROWS = 1000000
@@ -223,7 +224,7 @@ def peak_bytes(program, path, *more):
 
 
 def least_peak(program, path):
-    """Pages that the system maps ahead differ from run to run by some hundred KiB: three bytes an event."""
+    """What differs from run to run is mostly more."""
     return min(peak_bytes(program, path) for _ in range(RUNS))
 
 
@@ -269,10 +270,11 @@ def main():
             texts = distinct_bytes(CASES[name](many)) - distinct_bytes(CASES[name](few))
             each = (peaks[1] - peaks[0] - texts) / (many - few)
             most = KNOWN.get(name, PER_EVENT)
-            tap.same(each if each > most * SLACK else 0, 0,
+            noise = NOISE_BYTES / (many - few)
+            tap.same(each if each > most * SLACK + noise else 0, 0,
                      f"{name}: {each:.0f} bytes an event, {most} are allowed")
             if name in KNOWN:
-                tap.same(each > PER_EVENT, True, f"{name}: it is still more than the rule, or KNOWN is out of date")
+                tap.same(each > PER_EVENT - noise, True, f"{name}: it is still more than the rule, or KNOWN is out of date")
         check_bound(tap, program, Path(folder), "launches", REPLAYED_ROWS, "a million rows", "kernel ~ gemm gone")
         check_bound(tap, program, Path(folder), "a_thread_per_event", REPLAYED_TRACKS, "ten thousand threads",
                     "op ~ mm gone")

@@ -166,14 +166,6 @@ static bool add_bytes(const struct ap_comparing *comparing, const struct ap_valu
     return true;
 }
 
-static bool is_listed(const struct ap_value *list, struct ap_text name)
-{
-    const struct ap_value *row = ap_value_first(list);
-    while (row && !ap_text_equal(ap_text_member(row, "name"), name))
-        row = row->next;
-    return row;
-}
-
 void ap_add_collectives_sentence(const struct ap_comparing *comparing, char *text, size_t bytes)
 {
     const struct ap_value *all = largest_with_step(comparing, "collectives.rows"),
@@ -185,7 +177,7 @@ void ap_add_collectives_sentence(const struct ap_comparing *comparing, char *tex
     size_t used = strlen(text);
     if (!all)
         (void)snprintf(text + used, bytes - used, "%s: %s runs beside it",
-                       is_listed(ap_value_at(comparing->comparison, "collectives.rows"), ap_text_member(bare, "name"))
+                       ap_find_row(ap_value_at(comparing->comparison, "collectives.rows"), ap_text_member(bare, "name"))
                            ? ""
                            : ", and as long as before in all",
                        comparing->step_delta_ns < 0 ? "more" : "less");

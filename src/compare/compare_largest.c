@@ -118,7 +118,7 @@ static void add_name(struct ap_comparing *comparing, struct ap_value *to, const 
         add_replaced_name(comparing, to, largest->row);
         return;
     }
-    char bare[80];
+    char bare[96];
     struct ap_text name = ap_text_member(largest->row, largest->name_key);
     if (strcmp(largest->what, "bare collective") == 0) {
         (void)snprintf(bare, sizeof(bare), "%.*s without a kernel beside it", ap_shown_bytes(name, 0), name.data);

@@ -40,7 +40,7 @@ static const struct ap_value *find_pieces(const struct side *few, const struct s
     size_t names = 0, listed = 0;
     const struct ap_value *largest = NULL;
     for (const struct ap_value *row = ap_value_first(few->list); row && listed < AP_FOUND_MOST; row = row->next, listed++) {
-        const struct ap_value *other = ap_find_operator(many->list, ap_text_member(row, "name"));
+        const struct ap_value *other = ap_find_row(many->list, ap_text_member(row, "name"));
         double ns = time_of(row, key), other_ns = time_of(other, key), count = count_of(row), other_count = count_of(other);
         if (ns <= 0 || other_ns <= 0 || count < LEAST_CALLS)
             continue;
@@ -71,7 +71,7 @@ void ap_add_pieces_sentence(const struct ap_comparing *comparing, char *text, si
     if (!found || (cut && joined))
         return;
     struct ap_text name = ap_text_member(found, "name");
-    const struct ap_value *was = ap_find_operator(before.list, name), *is = ap_find_operator(after.list, name);
+    const struct ap_value *was = ap_find_row(before.list, name), *is = ap_find_row(after.list, name);
     double was_count = count_of(was) / before.parts, is_count = count_of(is) / after.parts;
     size_t used = strlen(text);
     (void)snprintf(text + used, bytes - used,

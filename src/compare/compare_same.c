@@ -195,7 +195,7 @@ static double add_up_operators(const struct ap_comparing *comparing, struct sums
     double all_ns = 0;
     const struct ap_value *before = ap_value_first(ap_value_at(comparing->before, operators));
     for (size_t listed = 0; before && listed < AP_FOUND_MOST; before = before->next, listed++) {
-        const struct ap_value *after = ap_find_operator(after_list, ap_text_member(before, "name"));
+        const struct ap_value *after = ap_find_row(after_list, ap_text_member(before, "name"));
         double before_ns = (double)ap_integer_member(before, "self_dur_us", 0) / comparing->before_parts,
                after_ns = (double)ap_integer_member(after, "self_dur_us", 0) / comparing->after_parts,
                before_count = (double)ap_integer_member(before, "count", 0) / comparing->before_parts,

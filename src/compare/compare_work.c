@@ -55,7 +55,7 @@ void ap_compare_work(struct ap_comparing *comparing)
         comparing->longer_change = ap_change_of(after_ns - before_ns, AP_BETTER_lower);
 }
 
-const struct ap_value *ap_find_operator(const struct ap_value *list, struct ap_text name)
+const struct ap_value *ap_find_row(const struct ap_value *list, struct ap_text name)
 {
     const struct ap_value *row = ap_value_first(list);
     for (size_t i = 0; row && i < AP_FOUND_MOST; row = row->next, i++)
@@ -76,7 +76,7 @@ static void count_rounds(const struct ap_comparing *comparing, struct rounds *ro
     const struct ap_value *before = ap_value_at(comparing->before, operators);
     const struct ap_value *row = ap_value_first(ap_value_at(comparing->after, operators));
     for (size_t listed = 0; row && listed < AP_FOUND_MOST; row = row->next, listed++) {
-        const struct ap_value *other = ap_find_operator(before, ap_text_member(row, "name"));
+        const struct ap_value *other = ap_find_row(before, ap_text_member(row, "name"));
         int64_t now = ap_integer_member(row, "count", 0), was = ap_integer_member(other, "count", 0);
         if (now < LEAST_CALLS || was < LEAST_CALLS)
             continue;
@@ -186,12 +186,14 @@ static bool are_same_collectives(const struct ap_comparing *comparing)
  * later. Whether both are of one run is the user's to say. */
 void ap_add_ranks_sentence(const struct ap_comparing *comparing, char *text, size_t bytes)
 {
-    double rank[] = { number_at(comparing->before, "trace.rank"), number_at(comparing->after, "trace.rank") };
+    double rank[2];
     double ranks = number_at(comparing->after, "trace.world_size");
     double step_ns[] = { number_at(comparing->before, "steps.mean_us"), number_at(comparing->after, "steps.mean_us") };
     double ns[] = { in_collectives_ns(comparing->before, comparing->before_parts),
                     in_collectives_ns(comparing->after, comparing->after_parts) };
-    if (rank[0] == rank[1] || ranks < 2 || ranks != number_at(comparing->before, "trace.world_size"))
+    if (!ap_value_number(ap_value_at(comparing->before, "trace.rank"), &rank[0]) ||
+        !ap_value_number(ap_value_at(comparing->after, "trace.rank"), &rank[1]) || rank[0] == rank[1] || ranks < 2 ||
+        ranks != number_at(comparing->before, "trace.world_size"))
         return;
     size_t used = strlen(text);
     (void)snprintf(text + used, bytes - used,

@@ -113,10 +113,11 @@ bool ap_explains_step(const struct ap_comparing *comparing, double delta_ns);
  *  mean of a step is unsure, may be one. 0 where runs repeat, which tell more. */
 double ap_stall_ns(const struct ap_comparing *comparing);
 
-/* Operators of a list that are looked for on the other side: those with most time. A list may be as long as its trace. */
+/* Operators of a list, or collectives, that are looked for on the other side: those with most time. A list may be as long as
+ * its trace. */
 #define AP_FOUND_MOST 100
-/** The operator of that name among so many of the @list; NULL = none. */
-const struct ap_value *ap_find_operator(const struct ap_value *list, struct ap_text name);
+/** The row of that name among so many of the @list; NULL = none. */
+const struct ap_value *ap_find_row(const struct ap_value *list, struct ap_text name);
 
 /** compare_work.c: sets behind, and what steps take then: at least what the host's step lasts, and what the devices work for
  *  it, in the mean of the devices. */

@@ -241,6 +241,24 @@ static void tensors_that_operators_take_apart_are_no_loop(void)
     end(&run);
 }
 
+static void what_replaces_a_fused_or_a_quantized_kernel_is_told(void)
+{
+    struct run run;
+    begin(&run);
+    row(&run, "1", "aten::scaled_dot_product_attention", OPERATOR, 0, 50);
+    row(&run, "1", "aten::_scaled_dot_product_attention_math", OPERATOR, 5, 40);
+    row(&run, "1", "aten::_scaled_dot_product_flash_attention_for_cpu", OPERATOR, 60, 20);
+    row(&run, "1", "aten::fake_quantize_per_tensor_affine", OPERATOR, 100, 30);
+    row(&run, "1", "aten::fused_moving_avg_obs_fake_quant", OPERATOR, 140, 30);
+    row(&run, "1", "aten::_fused_moving_avg_obs_fq_helper", OPERATOR, 145, 20);
+    row(&run, "1", "aten::quantize_per_tensor", OPERATOR, 200, 30);
+    analyze(&run);
+    is_int(ap_value_integer(at(&run, "cpu.signals.math_attention.count"), -1), 1, "written out, and not the fused one");
+    is_int(us(&run, "cpu.signals.math_attention.total_dur_us"), 40, "within the call that chose it");
+    is_int(us(&run, "cpu.signals.fake_quantization.total_dur_us"), 60, "rounding that leaves floats");
+    end(&run);
+}
+
 static void patterns_match_as_written(void)
 {
     static const char *const entries[] = { "aten::mm|aten::bmm", "Optimizer.step#*", "*Backward0", "*conv*" };
@@ -362,6 +380,7 @@ int main(void)
     old_categories_are_operators_but_no_cpu_events();
     gpu_time_is_a_union_and_what_is_exposed_is_not_covered();
     tensors_that_operators_take_apart_are_no_loop();
+    what_replaces_a_fused_or_a_quantized_kernel_is_told();
     steps_and_signals_are_measured();
     waits_of_other_threads_are_none_of_the_loop();
     nothing_is_not_zero();

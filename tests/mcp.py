@@ -233,6 +233,9 @@ def check_at_once(tap, program, folder):
     shutil.copy(TRACES / "sync_heavy.json", folder)
     server = Server(program, folder)
     server.initialize("2025-11-25")
+    shutil.copy(TRACES / "sync_heavy.json", folder / "known.json")
+    while server.notified("k", "analyze", paths=["known.json"])[0]:
+        pass  # until the report is one that is kept
     ask_for(server, "long", "analyze", paths=["endless.json.gz"], token="t")
     tap.same(server.answer()["params"]["progressToken"], "t", "a file is being read")
     ask_for(server, "waits", "analyze", paths=["sync_heavy.json"])
@@ -248,6 +251,11 @@ def check_at_once(tap, program, folder):
         ask_for(server, f"q{number}", name, **arguments)
         tap.same(answer_of(server, f"q{number}")["result"]["isError"], wrong,
                  f"so is {name} {arguments}, which reads no file")
+    for name, arguments in (("analyze", {}), ("table", {"name": "operators"}), ("explain", {"id": "finding:1"})):
+        ask_for(server, "known", name, paths=["known.json"], **arguments)
+        answer = answer_of(server, "known")["result"]
+        tap.same([answer["isError"], len(unmarked(answer["content"][0]["text"])) > 100], [False, True],
+                 f"so is {name} of a report that is kept")
     cancel(server, "7")
     cancel(server, "no such")
     cancel(server, "waits too")
@@ -566,9 +574,9 @@ def hostile_lines(count):
         yield bytes(line).replace(b"\n", b" ")
 
 
-# Calls that read are answered in their order; all else would overtake them.
+# Calls that read are answered in their order; all else would overtake them, as would a question to a report that is kept.
 END = (b'{"jsonrpc":"2.0","id":"end","method":"tools/call",'
-       b'"params":{"name":"explain","arguments":{"id":"steps.p50_us","paths":["begin_end_pairs.json"]}}}\n')
+       b'"params":{"name":"explain","arguments":{"id":"steps.p50_us","paths":["there is no such file.json"]}}}\n')
 
 
 def check_hostile(tap, program, count):

@@ -125,6 +125,10 @@ AP_API void ap_report_free(struct ap_report *report);
 /** Memory that it takes, without what the C library adds. */
 AP_API uint64_t ap_report_held_bytes(const struct ap_report *report);
 
+/** Who is asked from now on whether a question to the report is given up, as ap_request.stop: another one than when it was
+ *  read, where that one may be gone. NULL = nobody. Not beside a question. */
+AP_API void ap_report_set_stop(struct ap_report *report, const char *(*stop)(void *stop_self), void *stop_self);
+
 /** The tree of figures, findings and warnings; valid as long as the report. */
 AP_API const struct ap_value *ap_report_root(const struct ap_report *report);
 

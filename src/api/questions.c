@@ -9,6 +9,12 @@
 
 #include "poison.h"
 
+void ap_report_set_stop(struct ap_report *report, const char *(*stop)(void *stop_self), void *stop_self)
+{
+    report->gate.stop = stop;
+    report->gate.stop_self = stop_self;
+}
+
 static enum ap_status check_query(struct ap_report *report, const struct ap_value *root, struct ap_error *reterr)
 {
     if (!report->keeps_rows)

@@ -35,14 +35,19 @@ bool ap_mcp_line_is_work(const struct ap_mcp_line *line);
 const struct ap_value *ap_mcp_line_id(const struct ap_mcp_line *line);
 /** The id of the request that it cancels, NULL where it is none that cancels. */
 const struct ap_value *ap_mcp_line_cancels(const struct ap_mcp_line *line);
-/** Write what is due. Lines that are work are answered one at a time; beside one of them others may be. Fails only as the
- * sink does. */
+/** Write what is due; @stop is used where it is work. Lines that are work are answered one at a time; beside one of them
+ * others may be. Fails only as the sink does. */
 AP_MUST_CHECK enum ap_status ap_mcp_line_answer(struct ap_mcp_server *server, const struct ap_mcp_line *line,
-                                                struct ap_mcp_sink sink, struct ap_error *reterr);
+                                                struct ap_mcp_stop *stop, struct ap_mcp_sink sink, struct ap_error *reterr);
+/** Answer work from a report that is kept; *@ret_answered false: there is none, and nothing was written. One at a time, also
+ * beside one that is worked on by ap_mcp_line_answer. */
+AP_MUST_CHECK enum ap_status ap_mcp_line_answer_from_kept(struct ap_mcp_server *server, const struct ap_mcp_line *line,
+                                                          struct ap_mcp_stop *stop, struct ap_mcp_sink sink,
+                                                          bool *ret_answered, struct ap_error *reterr);
 
 /* What the session has to know of the server. */
 struct ap_gate *ap_mcp_server_gate(struct ap_mcp_server *server);
-struct ap_mcp_stop *ap_mcp_server_stop(struct ap_mcp_server *server);
+uint32_t ap_mcp_server_max_seconds(const struct ap_mcp_server *server);
 bool ap_mcp_server_has_one_thread(const struct ap_mcp_server *server);
 
 #endif

@@ -79,7 +79,7 @@ static void look(const struct ap_mcp_call *call, const struct inputs *inputs, si
     *ret_other_count = 0;
     for (; i < inputs->count && i < MOST_OPENED && shown < limit; i++) {
         const struct input_file *file = &inputs->files[i];
-        if (call->common->stop && call->common->stop(call->common->stop_self))
+        if (ap_mcp_stop_why(call->stop))
             break;
         const char *kind = kind_of(file->path, call->common->opener);
         if (!kind) {

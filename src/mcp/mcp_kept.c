@@ -11,6 +11,7 @@ void ap_mcp_kept_init(struct ap_mcp_kept *kept, uint64_t max_bytes)
 {
     *kept = (struct ap_mcp_kept){ .max_bytes = max_bytes };
     ap_gate_init(&kept->gate, AP_MCP_MOST_KEPT * 2 * (uint64_t)KEY_MAX_BYTES);
+    (void)pthread_mutex_init(&kept->lock, NULL);
 }
 
 static void forget(struct ap_mcp_kept *kept, size_t index)
@@ -26,6 +27,12 @@ void ap_mcp_kept_clear(struct ap_mcp_kept *kept)
 {
     while (kept->count)
         forget(kept, kept->count - 1);
+}
+
+void ap_mcp_kept_release(struct ap_mcp_kept *kept)
+{
+    ap_mcp_kept_clear(kept);
+    (void)pthread_mutex_destroy(&kept->lock);
 }
 
 struct ap_mcp_text ap_mcp_kept_key(struct ap_mcp_kept *kept)
@@ -67,12 +74,4 @@ bool ap_mcp_kept_add(struct ap_mcp_kept *kept, struct ap_mcp_text *key, struct a
     kept->bytes += bytes;
     *key = ap_mcp_kept_key(kept);
     return true;
-}
-
-bool ap_mcp_kept_has(const struct ap_mcp_kept *kept, const struct ap_report *report)
-{
-    for (size_t i = 0; i < kept->count; i++)
-        if (kept->reports[i].report == report)
-            return true;
-    return false;
 }

@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: MIT
  * mcp_kept.h - reports that are kept for the next question on the same files. Bounded in number and bytes: the one that was
- * asked least lately goes first. */
+ * asked least lately goes first. Two threads ask, so that a question to one that is kept does not wait for a file that is
+ * read: who uses the reports, or changes which there are, holds the lock. */
 #ifndef AP_MCP_KEPT_H
 #define AP_MCP_KEPT_H
+
+#include <pthread.h>
 
 #include "mcp_text.h"
 
 enum { AP_MCP_MOST_KEPT = 8 };
 
 struct ap_mcp_kept {
-    struct ap_gate gate; /* of the keys, which stay as long as the reports do */
+    struct ap_gate gate;  /* of the keys, which stay as long as the reports do */
+    pthread_mutex_t lock; /* of all that follows */
     struct ap_mcp_kept_report {
         struct ap_mcp_text key; /* files and arguments, as bytes */
         struct ap_report *report;
@@ -23,14 +27,14 @@ struct ap_mcp_kept {
 void ap_mcp_kept_init(struct ap_mcp_kept *kept, uint64_t max_bytes);
 /** Forget all; it is empty then. */
 void ap_mcp_kept_clear(struct ap_mcp_kept *kept);
+/** Forget all; it is not used again. */
+void ap_mcp_kept_release(struct ap_mcp_kept *kept);
 
 /** An empty text for a key, which ap_mcp_kept_add or ap_mcp_text_release takes back. */
 struct ap_mcp_text ap_mcp_kept_key(struct ap_mcp_kept *kept);
-/** The report with this key, which stays where it is; NULL where there is none. */
+/** The report with this key, which stays where it is while the lock is held; NULL where there is none. */
 struct ap_report *ap_mcp_kept_find(struct ap_mcp_kept *kept, const struct ap_mcp_text *key);
 /** Keep @report under @key, and let others go for it. False where it is too large: both stay the caller's then. */
 bool ap_mcp_kept_add(struct ap_mcp_kept *kept, struct ap_mcp_text *key, struct ap_report *report);
-/** Is this one of those that are kept? */
-bool ap_mcp_kept_has(const struct ap_mcp_kept *kept, const struct ap_report *report);
 
 #endif

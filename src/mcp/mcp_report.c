@@ -176,28 +176,44 @@ static enum ap_status make_key(const struct ap_mcp_call *call, struct ap_mcp_tex
 }
 
 /* What was read is what the key tells of only where the files did not change meanwhile. */
-static enum ap_status keep(struct ap_mcp_call *call, struct ap_mcp_text *key, struct ap_report *report,
+static enum ap_status keep(struct ap_mcp_call *call, struct ap_mcp_text *key, struct ap_report *report, bool *ret_kept,
                            struct ap_error *reterr)
 {
     struct ap_mcp_text now = ap_mcp_kept_key(call->kept);
     enum ap_status status = make_key(call, &now, reterr);
     if (status == AP_OK && now.bytes == key->bytes && now.bytes && memcmp(now.data, key->data, now.bytes) == 0)
-        (void)ap_mcp_kept_add(call->kept, key, report);
+        *ret_kept = ap_mcp_kept_add(call->kept, key, report);
     ap_mcp_text_release(&now);
     return status;
+}
+
+/* Of one more analysis, which may be tried with less kept. */
+static uint64_t kept_bytes(struct ap_mcp_kept *kept)
+{
+    (void)pthread_mutex_lock(&kept->lock);
+    uint64_t bytes = kept->bytes;
+    (void)pthread_mutex_unlock(&kept->lock);
+    return bytes;
+}
+
+static void clear(struct ap_mcp_kept *kept)
+{
+    (void)pthread_mutex_lock(&kept->lock);
+    ap_mcp_kept_clear(kept);
+    (void)pthread_mutex_unlock(&kept->lock);
 }
 
 /* The memory of those that are kept is part of what an analysis may take; where that is too little, they go. */
 static enum ap_status make(struct ap_mcp_call *call, struct ap_request *request, struct ap_report **ret_report,
                            struct ap_error *reterr)
 {
-    uint64_t most_bytes = request->max_memory_bytes;
+    uint64_t most_bytes = request->max_memory_bytes, held_bytes = kept_bytes(call->kept);
     if (most_bytes)
-        request->max_memory_bytes -= call->kept->bytes;
+        request->max_memory_bytes -= held_bytes;
     enum ap_status status = ap_report_new(request, ret_report, &call->path, reterr);
-    if (status != AP_ERROR_LIMIT || reterr->advice != AP_ADVICE_MORE_MEMORY || !call->kept->count)
+    if (status != AP_ERROR_LIMIT || reterr->advice != AP_ADVICE_MORE_MEMORY || !held_bytes)
         return status;
-    ap_mcp_kept_clear(call->kept);
+    clear(call->kept);
     request->max_memory_bytes = most_bytes;
     return ap_report_new(request, ret_report, &call->path, reterr);
 }
@@ -207,6 +223,8 @@ static enum ap_status read_report(struct ap_mcp_call *call, struct ap_report **r
     const char *conditions[MAX_CONDITIONS], *baselines[MAX_RUNS], *runs[MAX_RUNS], *changes[AP_MCP_MOST_CHANGES];
     struct named named = { .count = 0 };
     struct ap_request request = *call->common;
+    request.stop = ap_mcp_stop_why;
+    request.stop_self = call->stop;
     request.with_rows = true; /* for questions that may follow */
     request.focus = ap_mcp_text_argument(call, "focus");
     request.phase = ap_mcp_text_argument(call, "phase");
@@ -231,38 +249,44 @@ static enum ap_status read_report(struct ap_mcp_call *call, struct ap_report **r
     return AP_OK;
 }
 
-static void put_report(struct ap_mcp_call *call, struct ap_report *report)
+/* AP_END where none is kept. */
+static enum ap_status answer_from_kept(struct ap_mcp_call *call, const struct ap_mcp_text *key, ap_mcp_answer *answer,
+                                       struct ap_error *reterr)
 {
-    if (!ap_mcp_kept_has(call->kept, report))
-        ap_report_free(report);
+    enum ap_status status = AP_END;
+    (void)pthread_mutex_lock(&call->kept->lock);
+    struct ap_report *report = key->bytes ? ap_mcp_kept_find(call->kept, key) : NULL;
+    if (report) {
+        ap_report_set_stop(report, ap_mcp_stop_why, call->stop);
+        status = answer(call, report, reterr);
+    }
+    (void)pthread_mutex_unlock(&call->kept->lock);
+    return status;
 }
 
-static enum ap_status get_report(struct ap_mcp_call *call, struct ap_mcp_text *key, struct ap_report **ret_report,
-                                 struct ap_error *reterr)
+static enum ap_status answer_from_files(struct ap_mcp_call *call, struct ap_mcp_text *key, ap_mcp_answer *answer,
+                                        struct ap_error *reterr)
 {
     struct ap_report *report;
-    AP_TRY(make_key(call, key, reterr));
-    *ret_report = key->bytes ? ap_mcp_kept_find(call->kept, key) : NULL;
-    if (*ret_report)
-        return AP_OK;
+    bool is_kept = false;
     AP_TRY(read_report(call, &report, reterr));
-    enum ap_status status = keep(call, key, report, reterr);
-    if (status == AP_OK)
-        *ret_report = report;
-    else
-        put_report(call, report);
+    (void)pthread_mutex_lock(&call->kept->lock);
+    enum ap_status status = keep(call, key, report, &is_kept, reterr);
+    AP_AND_THEN(status, answer(call, report, reterr));
+    (void)pthread_mutex_unlock(&call->kept->lock);
+    if (!is_kept)
+        ap_report_free(report);
     return status;
 }
 
 enum ap_status ap_mcp_with_report(struct ap_mcp_call *call, ap_mcp_answer *answer, struct ap_error *reterr)
 {
-    struct ap_report *report;
     struct ap_mcp_text key = ap_mcp_kept_key(call->kept);
-    enum ap_status status = get_report(call, &key, &report, reterr);
+    enum ap_status status = make_key(call, &key, reterr);
+    AP_AND_THEN(status, answer_from_kept(call, &key, answer, reterr));
+    if (status == AP_END && !call->of_kept)
+        status = answer_from_files(call, &key, answer, reterr);
     ap_mcp_text_release(&key);
-    AP_TRY(status);
-    status = answer(call, report, reterr);
-    put_report(call, report);
     return status;
 }
 

@@ -9,7 +9,7 @@
 typedef enum ap_status ap_mcp_answer(struct ap_mcp_call *call, struct ap_report *report, struct ap_error *reterr);
 /** What @answer makes of the report that the arguments ask for (paths, focus, phase, baseline, conditions), with its rows;
  * call->path tells what a failure is about. One that is kept of the same files, unchanged since, and the same arguments is
- * taken instead of reading again. */
+ * taken instead of reading again; AP_END where one is not, and it has to be. */
 AP_MUST_CHECK enum ap_status ap_mcp_with_report(struct ap_mcp_call *call, ap_mcp_answer *answer, struct ap_error *reterr);
 
 /** The answer's object while it is written: what does not fit is left out, and counted. */

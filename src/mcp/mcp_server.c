@@ -41,7 +41,7 @@ struct ap_mcp_server {
     struct ap_opener opener;
     struct ap_request common;
     struct ap_mcp_kept kept;
-    struct ap_mcp_stop stop;
+    uint32_t max_seconds; /* for each call; 0 = as long as it takes */
     const char *(*sandbox)(void);
     bool initialized;
     size_t version; /* of versions */
@@ -56,15 +56,13 @@ static void set_up(struct ap_mcp_server *server, const struct ap_mcp_options *op
                                           .max_depth = options->max_depth,
                                           .threads = options->threads,
                                           .words = AP_WORDS_SERVER,
-                                          .stop = ap_mcp_stop_why,
-                                          .stop_self = &server->stop,
                                           .redact = options->redact,
                                           .redact_key = server->gate.redact_key,
                                           .redact_key_bytes = sizeof(server->gate.redact_key) };
     server->sandbox = options->sandbox;
     uint64_t kept_bytes = options->max_memory_bytes / KEPT_PART;
     ap_mcp_kept_init(&server->kept, kept_bytes && kept_bytes < KEPT_MAX_BYTES ? kept_bytes : KEPT_MAX_BYTES);
-    ap_mcp_stop_init(&server->stop, options->max_seconds);
+    server->max_seconds = options->max_seconds;
     if (options->redact_key) {
         server->common.redact_key = options->redact_key;
         server->common.redact_key_bytes = options->redact_key_bytes;
@@ -101,8 +99,7 @@ void ap_mcp_server_free(struct ap_mcp_server *server)
     struct ap_gate gate;
     if (!server)
         return;
-    ap_mcp_kept_clear(&server->kept);
-    ap_mcp_stop_release(&server->stop);
+    ap_mcp_kept_release(&server->kept);
     ap_mcp_roots_release(&server->roots);
     ap_gate_init(&gate, 0);
     AP_FREE(&gate, server, 1);
@@ -118,9 +115,9 @@ struct ap_gate *ap_mcp_server_gate(struct ap_mcp_server *server)
     return &server->gate;
 }
 
-struct ap_mcp_stop *ap_mcp_server_stop(struct ap_mcp_server *server)
+uint32_t ap_mcp_server_max_seconds(const struct ap_mcp_server *server)
 {
-    return &server->stop;
+    return server->max_seconds;
 }
 
 bool ap_mcp_server_has_one_thread(const struct ap_mcp_server *server)
@@ -138,6 +135,9 @@ struct answering {
     const char *before;      /* the next answer */
     struct ap_mcp_sink sink; /* behind out: for lines of their own */
     bool locked;             /* the line is begun */
+    struct ap_mcp_stop *stop;
+    bool of_kept; /* reports that are kept are all that it is answered from */
+    bool put_off; /* they were not enough, and nothing was answered */
 };
 
 static void begin_answer(struct answering *answering, const struct ap_value *id)
@@ -289,6 +289,8 @@ static void run_tool(struct answering *answering, const struct ap_value *id, con
     struct ap_mcp_call call = { .gate = &server->gate,
                                 .common = &server->common,
                                 .kept = &server->kept,
+                                .of_kept = answering->of_kept,
+                                .stop = answering->stop,
                                 .arguments = ap_value_member(params, "arguments"),
                                 .progress = wants_progress(answering, params) ? &progress : NULL };
     size_t max_bytes = (size_t)ap_mcp_whole_argument(&call, "max_tokens", AP_MCP_DEFAULT_TOKENS) * AP_BYTES_PER_TOKEN;
@@ -297,10 +299,12 @@ static void run_tool(struct answering *answering, const struct ap_value *id, con
     ap_mcp_text_init(&call.object, &server->gate, max_bytes);
     if (reads) {
         ap_mcp_marks_draw(&marks);
-        ap_mcp_stop_begin(&server->stop, id); /* which is of the one call that reads */
+        ap_mcp_stop_begin(call.stop, id); /* which is of the one call that its thread works on */
     }
     enum ap_status status = write_text(tool, &call, reads ? &marks : NULL, &error);
-    if (!reads || !ap_mcp_stop_end(&server->stop)) /* a request that was canceled has no answer */
+    bool is_canceled = reads && ap_mcp_stop_end(call.stop); /* and so has no answer */
+    answering->put_off = call.of_kept && status == AP_END && !is_canceled;
+    if (!is_canceled && !answering->put_off)
         answer_call(answering, id, &call, reads ? &marks : NULL, status, &error);
     ap_mcp_text_release(&call.object);
     ap_mcp_text_release(&call.text);
@@ -454,6 +458,14 @@ static bool calls_reader(const struct ap_value *message)
            ap_mcp_tool_reads(tool, ap_value_member(params, "arguments"));
 }
 
+/* One call that is answered from a report on the files that it names. */
+static bool asks_of_report(const struct ap_value *message)
+{
+    const struct ap_value *params = ap_value_member(message, "params");
+    return message->type == AP_VALUE_OBJECT && calls_reader(message) &&
+           ap_value_member(ap_value_member(params, "arguments"), "paths");
+}
+
 bool ap_mcp_line_is_work(const struct ap_mcp_line *line)
 {
     if (!line->message || line->message->type != AP_VALUE_LIST)
@@ -476,25 +488,47 @@ const struct ap_value *ap_mcp_line_cancels(const struct ap_mcp_line *line)
     return cancels ? ap_value_member(ap_value_member(line->message, "params"), "requestId") : NULL;
 }
 
-enum ap_status ap_mcp_line_answer(struct ap_mcp_server *server, const struct ap_mcp_line *line, struct ap_mcp_sink sink,
-                                  struct ap_error *reterr)
+static enum ap_status answer_line(struct answering *answering, struct ap_error *reterr)
 {
+    const struct ap_mcp_line *line = answering->line;
     struct ap_out out;
-    struct answering answering = { .server = server, .line = line, .out = &out, .before = "", .sink = sink };
     bool memory = line->status == AP_ERROR_MEMORY;
-    ap_out_init(&out, sink.to);
+    ap_out_init(&out, answering->sink.to);
+    answering->out = &out;
     if (line->status != AP_OK)
-        answer_error(&answering, NULL, memory ? INTERNAL_ERROR : PARSE_ERROR,
+        answer_error(answering, NULL, memory ? INTERNAL_ERROR : PARSE_ERROR,
                      memory ? line->error.message : "the line is no JSON, or deeper or of more values than is taken");
     else if (line->message && line->message->type == AP_VALUE_LIST)
-        answer_list(&answering, line->message);
+        answer_list(answering, line->message);
     else if (line->message)
-        answer_message(&answering, line->message);
-    if (*answering.before == ',')
+        answer_message(answering, line->message);
+    if (*answering->before == ',')
         ap_out_char(&out, '\n');
     enum ap_status status = ap_out_finish(&out, reterr);
-    if (answering.locked)
-        (void)pthread_mutex_unlock(sink.lock);
+    if (answering->locked)
+        (void)pthread_mutex_unlock(answering->sink.lock);
+    return status;
+}
+
+enum ap_status ap_mcp_line_answer(struct ap_mcp_server *server, const struct ap_mcp_line *line, struct ap_mcp_stop *stop,
+                                  struct ap_mcp_sink sink, struct ap_error *reterr)
+{
+    struct answering answering = { .server = server, .line = line, .before = "", .sink = sink, .stop = stop };
+    return answer_line(&answering, reterr);
+}
+
+enum ap_status ap_mcp_line_answer_from_kept(struct ap_mcp_server *server, const struct ap_mcp_line *line,
+                                            struct ap_mcp_stop *stop, struct ap_mcp_sink sink, bool *ret_answered,
+                                            struct ap_error *reterr)
+{
+    struct answering answering = {
+        .server = server, .line = line, .before = "", .sink = sink, .stop = stop, .of_kept = true
+    };
+    *ret_answered = false;
+    if (!line->message || !asks_of_report(line->message))
+        return AP_OK;
+    enum ap_status status = answer_line(&answering, reterr);
+    *ret_answered = !answering.put_off;
     return status;
 }
 
@@ -502,8 +536,12 @@ enum ap_status ap_mcp_server_answer(struct ap_mcp_server *server, const char *te
                                     void *write_self, struct ap_error *reterr)
 {
     struct ap_mcp_line line;
+    struct ap_mcp_stop stop;
     ap_mcp_line_read(server, text, bytes, &line);
-    enum ap_status status = ap_mcp_line_answer(server, &line, (struct ap_mcp_sink){ { write, write_self }, NULL }, reterr);
+    ap_mcp_stop_init(&stop, server->max_seconds);
+    enum ap_status status =
+        ap_mcp_line_answer(server, &line, &stop, (struct ap_mcp_sink){ { write, write_self }, NULL }, reterr);
+    ap_mcp_stop_release(&stop);
     ap_mcp_line_release(&line);
     return status;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * mcp_session.h - the lines of a client, answered as they come: calls of tools that read one after another on a thread of
- * their own, so that all else is answered, and a call can be canceled, while one of them reads. */
+ * their own, questions to reports that are kept on another, so that neither waits for the other, all else is answered at
+ * once, and a call can be canceled while it is worked on. */
 #ifndef AP_MCP_SESSION_H
 #define AP_MCP_SESSION_H
 
@@ -9,20 +10,28 @@
 /** Calls that wait; where there are more, the next line is read when one of them is done. */
 enum { AP_MCP_MOST_WAITING = 64 };
 
+struct ap_mcp_worker {
+    struct ap_mcp_session *session;
+    struct ap_mcp_stop stop;           /* of what it works on */
+    struct ap_mcp_line *first, **last; /* that wait for it */
+    const struct ap_mcp_line *current; /* that it works on; NULL = none */
+    bool is_there, ended;              /* ended: no more lines come */
+    pthread_t thread;
+};
+
+/** Each call is looked at by the first, and handed on where no report is kept that answers it. */
+enum ap_mcp_duty { AP_MCP_FROM_KEPT, AP_MCP_FROM_FILES, AP_MCP_DUTIES };
+
 struct ap_mcp_session {
     struct ap_mcp_server *server;
     struct ap_mcp_sink sink;
     pthread_mutex_t writing; /* of the sink */
     pthread_mutex_t lock;    /* of all that follows */
     pthread_cond_t changed;
-    struct ap_mcp_line *first, **last; /* that wait */
-    size_t waiting_count;
-    const struct ap_mcp_line *current; /* that is worked on; NULL = none */
-    bool ended;                        /* no more lines come */
-    enum ap_status status;             /* the first failure to write */
+    struct ap_mcp_worker workers[AP_MCP_DUTIES];
+    size_t waiting_count;  /* for any of them */
+    enum ap_status status; /* the first failure to write */
     struct ap_error error;
-    bool has_worker;
-    pthread_t worker;
 };
 
 /** Where no thread can be had, or none is allowed, calls are answered as they come, too. */

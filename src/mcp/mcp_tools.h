@@ -6,6 +6,7 @@
 
 #include "mcp_kept.h"
 #include "mcp_progress.h"
+#include "mcp_stop.h"
 #include "mcp_text.h"
 #include "out.h"
 
@@ -37,6 +38,8 @@ struct ap_mcp_call {
     const struct ap_value *arguments;
     struct ap_mcp_text text, object;
     struct ap_mcp_kept *kept;         /* reports of earlier calls */
+    bool of_kept;                     /* answer from these or not at all: read nothing */
+    struct ap_mcp_stop *stop;         /* of this call */
     const char *path;                 /* that a failure is about; NULL = none */
     struct ap_mcp_progress *progress; /* NULL = the client does not ask for it */
 };

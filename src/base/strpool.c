@@ -135,13 +135,6 @@ enum ap_status ap_strpool_intern(struct ap_strpool *pool, const char *data, size
     return AP_OK;
 }
 
-struct ap_text ap_strpool_text(const struct ap_strpool *pool, struct ap_str str)
-{
-    if (!str.id)
-        return (struct ap_text){ "", 0 };
-    return (struct ap_text){ pool->bytes + pool->starts[str.id], pool->starts[str.id + 1] - pool->starts[str.id] };
-}
-
 uint32_t ap_strpool_count(const struct ap_strpool *pool)
 {
     return (uint32_t)pool->count;

@@ -32,7 +32,12 @@ AP_MUST_CHECK enum ap_status ap_strpool_intern(struct ap_strpool *pool, const ch
 /** No text will be added any more: give back what only interning needs. */
 void ap_strpool_freeze(struct ap_strpool *pool);
 /** Borrowed until the next intern; {"", 0} for the absent text. */
-struct ap_text ap_strpool_text(const struct ap_strpool *pool, struct ap_str str);
+static inline struct ap_text ap_strpool_text(const struct ap_strpool *pool, struct ap_str str)
+{
+    if (!str.id)
+        return (struct ap_text){ "", 0 };
+    return (struct ap_text){ pool->bytes + pool->starts[str.id], pool->starts[str.id + 1] - pool->starts[str.id] };
+}
 /** Ids in use are 1..count. */
 uint32_t ap_strpool_count(const struct ap_strpool *pool);
 

@@ -12,7 +12,8 @@ static enum ap_status find_names(struct ap_facts *facts, struct ap_error *reterr
 {
     const struct ap_trace *trace = facts->trace;
     AP_TRY(ap_op_stats_init(&facts->ops, trace, facts->gate, reterr));
-    AP_TRY(ap_op_families_init(&facts->op_families, trace, facts->gate, facts->ops.operators.count, reterr));
+    AP_TRY(ap_op_families_init(&facts->op_families, trace, facts->gate, facts->ops.operators.count,
+                               (size_t)facts->ops.name_count + 1, reterr));
     AP_TRY(ap_call_kinds_init(&facts->calls, trace, facts->gate, reterr));
     return ap_kernel_families_init(&facts->families, trace, facts->gate, reterr);
 }

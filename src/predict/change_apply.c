@@ -72,7 +72,7 @@ enum ap_status ap_change_apply(const struct ap_facts *facts, const struct ap_rep
 /* Work that an earlier change has made shorter loses its part of what is left. */
 static void shrink_task(struct ap_replay_edit *edit, const struct ap_replay_graph *graph, uint32_t task, int64_t loss_ns)
 {
-    int64_t work_ns = ap_task_work_ns(&graph->tasks[task]);
+    int64_t work_ns = ap_task_work_ns(graph, &graph->tasks[task]);
     if (loss_ns > 0 && work_ns > 0)
         edit->work_ns[task] -= ap_part_of(edit->work_ns[task], loss_ns < work_ns ? loss_ns : work_ns, work_ns);
 }
@@ -83,7 +83,7 @@ void ap_change_shrink(struct ap_applying *applying, int64_t part, int64_t whole,
     for (uint32_t i = 0; i < graph->count; i++) {
         int64_t ns = 0;
         if (graph->tasks[i].is_device)
-            ns = applying->selection->chosen[i] & of_devices ? ap_task_work_ns(&graph->tasks[i]) : 0;
+            ns = applying->selection->chosen[i] & of_devices ? ap_task_work_ns(graph, &graph->tasks[i]) : 0;
         else if (of_host)
             ns = ap_selection_work_ns(applying->selection, graph, i);
         shrink_task(applying->edit, graph, i, ap_part_of(ns, part, whole));
@@ -95,9 +95,10 @@ static void stretch(struct ap_applying *applying, int64_t factor)
 {
     const struct ap_replay_graph *graph = applying->graph;
     for (uint32_t i = 0; i < graph->count; i++) {
-        bool device = graph->tasks[i].is_device;
+        const struct ap_task *task = &graph->tasks[i];
+        bool device = task->is_device;
         int64_t ns =
-            device && applying->selection->chosen[i] & (AP_CHOSEN | AP_CHOSEN_CAUSE) ? ap_task_work_ns(&graph->tasks[i]) : 0;
+            device && applying->selection->chosen[i] & (AP_CHOSEN | AP_CHOSEN_CAUSE) ? ap_task_work_ns(graph, task) : 0;
         bool overflowed = false;
         if (!device)
             ns = ap_selection_work_ns(applying->selection, graph, i);
@@ -146,7 +147,7 @@ enum ap_status ap_change_less(struct ap_applying *applying, uint64_t *ret_rows, 
 static bool is_wholly_chosen(const struct ap_applying *applying, uint32_t task)
 {
     const struct ap_task *piece = &applying->graph->tasks[task];
-    int64_t dur_ns = piece->end_ns - piece->start_ns;
+    int64_t dur_ns = ap_task_end_ns(applying->graph, piece) - piece->start_ns;
     return dur_ns > 0 ? applying->selection->covered_ns[task] >= dur_ns
                       : applying->selection->chosen[task] & AP_CHOSEN_START;
 }
@@ -233,7 +234,8 @@ static uint32_t name_of(const struct likes *likes, uint32_t at)
 
 static int64_t dur_of(const struct likes *likes, uint32_t at)
 {
-    return ap_task_work_ns(&likes->applying->graph->tasks[likes->tasks[at]]);
+    const struct ap_replay_graph *graph = likes->applying->graph;
+    return ap_task_work_ns(graph, &graph->tasks[likes->tasks[at]]);
 }
 
 /* Of one name, group and type: what can be compared. */
@@ -359,7 +361,7 @@ static void find_rates(const struct ap_applying *applying, struct rate *rates)
         if (is_pageable(name) || bytes <= 0)
             continue;
         rate->bytes = ap_add_sat(rate->bytes, bytes, &overflowed);
-        rate->ns = ap_add_sat(rate->ns, ap_task_work_ns(task), &overflowed);
+        rate->ns = ap_add_sat(rate->ns, ap_task_work_ns(applying->graph, task), &overflowed);
     }
 }
 
@@ -392,7 +394,8 @@ enum ap_status ap_change_pinned(struct ap_applying *applying, uint64_t *ret_rows
         const struct rate *rate = &rates[direction_of(ap_row_name(trace, task->row))];
         int64_t bytes = ap_row_bytes(trace, task->row);
         if (bytes > 0)
-            shrink_task(applying->edit, applying->graph, i, ap_task_work_ns(task) - pinned_ns(trace, rate, bytes));
+            shrink_task(applying->edit, applying->graph, i,
+                        ap_task_work_ns(applying->graph, task) - pinned_ns(trace, rate, bytes));
     }
     return ap_change_async(applying, ret_rows, reterr);
 }

@@ -15,8 +15,9 @@ struct stream_run {
 /* From the launch before to this one the host had nothing to do but this one. */
 static void drop_launch(struct ap_applying *applying, const struct stream_run *run, uint32_t task)
 {
-    const struct ap_task *tasks = applying->graph->tasks;
-    uint32_t before = ap_task_launch(&tasks[run->last]), launch = ap_task_launch(&tasks[task]);
+    const struct ap_replay_graph *graph = applying->graph;
+    const struct ap_task *tasks = graph->tasks;
+    uint32_t before = ap_task_launch(graph, &tasks[run->last]), launch = ap_task_launch(graph, &tasks[task]);
     if (launch != AP_NO_TASK && before != AP_NO_TASK && launch != before && tasks[launch].track == tasks[before].track)
         applying->edit->work_ns[before] = 0;
 }
@@ -70,7 +71,7 @@ static void mark_launches(const struct ap_applying *applying, uint8_t *marks)
 {
     const struct ap_replay_graph *graph = applying->graph;
     for (uint32_t i = 0; i < graph->count; i++) {
-        uint32_t launch = ap_task_launch(&graph->tasks[i]);
+        uint32_t launch = ap_task_launch(graph, &graph->tasks[i]);
         if (launch != AP_NO_TASK)
             marks[launch] |=
                 applying->selection->chosen[i] & (AP_CHOSEN | AP_CHOSEN_CAUSE) ? LAUNCHES_CHOSEN : LAUNCHES_OTHER;

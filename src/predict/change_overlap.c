@@ -55,7 +55,7 @@ struct pipeline {
 /* The task that stands for when the work was asked for. */
 static uint32_t cause_of(const struct ap_replay_graph *graph, uint32_t task)
 {
-    uint32_t launch = ap_task_launch(&graph->tasks[task]);
+    uint32_t launch = ap_task_launch(graph, &graph->tasks[task]);
     return launch == AP_NO_TASK ? task : launch;
 }
 
@@ -120,7 +120,8 @@ static void find_ready(struct pipeline *pipeline)
     for (size_t i = 0; i < pipeline->count; i++) {
         uint32_t collective = pipeline->tasks[i];
         for (; task < collective; task++)
-            if (graph->tasks[task].is_device && graph->tasks[task].end_ns <= graph->tasks[collective].start_ns &&
+            if (graph->tasks[task].is_device &&
+                ap_task_end_ns(graph, &graph->tasks[task]) <= graph->tasks[collective].start_ns &&
                 !is_collective(pipeline->applying, task) && end_of(pipeline, task) > ended_ns)
                 ended_ns = end_of(pipeline, task);
         int64_t start_ns = pipeline->times.start_ns[collective], done_ns = pipeline->done_ns[cause_of(graph, collective)];
@@ -143,7 +144,7 @@ static void find_first(struct pipeline *pipeline)
     for (size_t step = 0; step <= applying->facts->steps.count; step++)
         pipeline->first[step] = (struct first){ INT64_MAX, INT64_MAX };
     for (uint32_t i = 0; i < graph->count; i++) {
-        uint32_t launch = ap_task_launch(&graph->tasks[i]);
+        uint32_t launch = ap_task_launch(graph, &graph->tasks[i]);
         if (launch == AP_NO_TASK || is_collective(applying, i))
             continue;
         struct first *first = &pipeline->first[ap_step_cursor_after(&cursor, graph->tasks[cause_of(graph, i)].start_ns)];

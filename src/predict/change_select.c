@@ -140,9 +140,10 @@ static void select_device(struct selector *selector)
         if (of_devices && is_row_chosen(selector, task->row, kind_of_device(selector, task->row), fill_device)) {
             selection->chosen[i] |= AP_CHOSEN;
             selection->row_count++;
-            selection->device_ns += ap_task_work_ns(task);
+            selection->device_ns += ap_task_work_ns(selector->graph, task);
         }
-        if (task->of.launch != AP_NO_TASK && selection->chosen[task->of.launch] & AP_CHOSEN_START)
+        uint32_t launch = ap_task_launch(selector->graph, task);
+        if (launch != AP_NO_TASK && selection->chosen[launch] & AP_CHOSEN_START)
             selection->chosen[i] |= AP_CHOSEN_CAUSE;
     }
 }
@@ -222,11 +223,11 @@ static void cover(struct selector *selector, struct cover *cover, int64_t start_
     if (end_ns <= from_ns)
         return;
     cover->to_ns = end_ns;
-    while (cover->at < cover->end && graph->tasks[graph->thread_tasks[cover->at]].end_ns < from_ns)
+    while (cover->at < cover->end && ap_task_end_ns(graph, &graph->tasks[graph->thread_tasks[cover->at]]) < from_ns)
         cover->at++;
     for (size_t i = cover->at; i < cover->end; i++) {
         uint32_t task = graph->thread_tasks[i];
-        int64_t task_start_ns = graph->tasks[task].start_ns, task_end_ns = graph->tasks[task].end_ns;
+        int64_t task_start_ns = graph->tasks[task].start_ns, task_end_ns = ap_task_end_ns(graph, &graph->tasks[task]);
         if (task_start_ns >= end_ns)
             break;
         cover->at = i;

@@ -49,7 +49,7 @@ int64_t ap_profiler_row_ns(const struct ap_trace *trace, uint32_t row);
 static inline int64_t ap_selection_work_ns(const struct ap_selection *selection, const struct ap_replay_graph *graph,
                                            uint32_t task)
 {
-    int64_t work_ns = ap_task_work_ns(&graph->tasks[task]), covered_ns = selection->covered_ns[task];
+    int64_t work_ns = ap_task_work_ns(graph, &graph->tasks[task]), covered_ns = selection->covered_ns[task];
     return covered_ns < work_ns ? covered_ns : work_ns;
 }
 

@@ -111,7 +111,7 @@ static void find_quiet(struct ap_predictor *predictor)
     for (size_t i = 0; i < predictor->graph.count; i++) {
         if (predictor->graph.tasks[i].is_device)
             return;
-        loud_ns = ap_add_sat(loud_ns, predictor->graph.tasks[i].of.work_ns, &overflowed);
+        loud_ns = ap_add_sat(loud_ns, ap_task_work_ns(&predictor->graph, &predictor->graph.tasks[i]), &overflowed);
     }
     for (size_t track = 0; track < predictor->graph.track_count; track++)
         if (predictor->graph.first_of_thread[track] < predictor->graph.first_of_thread[track + 1])

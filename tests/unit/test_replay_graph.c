@@ -61,7 +61,8 @@ static void edges_have_a_type_and_lead_on(void)
     call(&made.run, "1", "cudaDeviceSynchronize", 60, 75, 3);
     make(&made);
     const struct ap_replay_graph *graph = &made.graph;
-    ok(sizeof(struct ap_replay_edge) <= 24, "an edge takes 24 bytes at most");
+    ok(sizeof(struct ap_replay_edge) <= 12, "an edge takes 12 bytes at most");
+    ok(sizeof(struct ap_task) <= 24, "a piece 24");
     is_u64(graph->edges_by_type[AP_REPLAY_EDGE_launch], 2, "a launch for each kernel");
     is_u64(graph->edges_by_type[AP_REPLAY_EDGE_stream], 1, "one kernel behind the other");
     is_u64(graph->edges_by_type[AP_REPLAY_EDGE_synchronization], 1, "the host waits once");
@@ -279,10 +280,49 @@ static void a_call_that_copies_from_pageable_memory_waits(void)
     if (ap_replay_edit_init(&edit, &made.graph, NULL) != AP_OK)
         abort();
     for (size_t i = 0; i < made.graph.count; i++)
-        edit.work_ns[i] /= made.graph.tasks[i].is_device && made.graph.tasks[i].end_ns <= 110000 ? 5 : 1;
+        edit.work_ns[i] /=
+            made.graph.tasks[i].is_device && ap_task_end_ns(&made.graph, &made.graph.tasks[i]) <= 110000 ? 5 : 1;
     if (ap_replay_run(&made.graph, &edit, &faster, NULL) != AP_OK)
         abort();
     is_int(made.recorded.window_ns - faster.window_ns, 80000, "with a faster copy it goes on sooner");
+    ap_replay_times_release(&faster);
+    ap_replay_edit_release(&edit);
+    finish(&made);
+}
+
+/* A kernel of 6 s that begins 3 s after its launch: neither fits in 32 bits. */
+static void long_work_is_as_exact(void)
+{
+    struct made made = { .graph = { .count = 0 } };
+    struct ap_replay_edit edit;
+    struct ap_replay_times faster;
+    size_t kernels = 0;
+    begin(&made.run);
+    call(&made.run, "1", "cudaLaunchKernel", 0, 5, 1);
+    work(&made.run, "gemm", 3000000, 6000000, 1);
+    call(&made.run, "1", "cudaDeviceSynchronize", 10, 8999995, 2);
+    call(&made.run, "1", "cudaLaunchKernel", 9000010, 5, 3);
+    work(&made.run, "add", 9000020, 10, 3);
+    make(&made);
+    const struct ap_replay_graph *graph = &made.graph;
+    is_u64(graph->far_lag_count, 1, "one wait is longer than 32 bits hold");
+    is_u64(tasks_off(&made), 0, "each piece begins in the replay as it was recorded");
+    is_int(made.replayed.window_ns, 9000030000, "and the last one ends so");
+    if (ap_replay_edit_init(&edit, graph, NULL) != AP_OK)
+        abort();
+    for (size_t i = 0; i < graph->count; i++) {
+        const struct ap_task *task = &graph->tasks[i];
+        if (!task->is_device || ap_task_end_ns(graph, task) != 9000000000)
+            continue;
+        kernels++;
+        is_int(edit.work_ns[i], 6000000000, "it takes 6 s");
+        is_int(graph->tasks[ap_task_launch(graph, task)].start_ns, 0, "and has its launch");
+        edit.work_ns[i] /= 2;
+    }
+    is_u64(kernels, 1, "the long kernel is there");
+    if (ap_replay_run(graph, &edit, &faster, NULL) != AP_OK)
+        abort();
+    is_int(made.recorded.window_ns - faster.window_ns, 3000000000, "all is sooner by the half of it");
     ap_replay_times_release(&faster);
     ap_replay_edit_release(&edit);
     finish(&made);
@@ -336,6 +376,7 @@ int main(void)
     calls_tell_which_streams_wait();
     who_only_looks_on_is_no_part_of_it();
     a_call_that_copies_from_pageable_memory_waits();
+    long_work_is_as_exact();
     the_first_step_is_not_what_was_queued_before();
     little_is_no_graph();
     return done();

@@ -397,7 +397,7 @@ static void what_is_off_the_path_gains_nothing(void)
         try_at_random(&tried, &random);
         const struct ap_replay_graph *graph = &tried.predictor.graph;
         for (uint32_t i = 0; i < graph->count; i++) {
-            int64_t now_ns = tried.predictor.unchanged.window_ns, work_ns = ap_task_work_ns(&graph->tasks[i]);
+            int64_t now_ns = tried.predictor.unchanged.window_ns, work_ns = ap_task_work_ns(graph, &graph->tasks[i]);
             int64_t longer_ns = window_with(&tried, i, work_ns + 1), gone_ns = window_with(&tried, i, 0);
             off_path += longer_ns == now_ns;
             on_path += longer_ns == now_ns + 1;

@@ -20,19 +20,23 @@ struct finding {
     uint32_t *votes;   /* by distance */
 };
 
+/* Of each place but the last ones the number of the pair of what stands there and so much farther. */
+static enum ap_status number_pairs(struct finding *finding, const uint32_t *of, size_t farther, size_t count,
+                                   struct ap_error *reterr)
+{
+    struct ap_pair_map pairs = { .gate = finding->gate };
+    enum ap_status status = AP_OK;
+    for (size_t i = 0; status == AP_OK && i < count; i++)
+        status = ap_pair_map_add(&pairs, of[i], of[i + farther], &finding->numbers[i], reterr);
+    ap_pair_map_release(&pairs);
+    return status;
+}
+
 /* Pairs are numbered, then pairs of those. */
 static enum ap_status number_fours(struct finding *finding, struct ap_error *reterr)
 {
-    struct ap_pair_map pairs = { .gate = finding->gate }, fours = { .gate = finding->gate };
-    enum ap_status status = AP_OK;
-    size_t last = finding->count - 1;
-    for (size_t i = 0; status == AP_OK && i < last; i++)
-        status = ap_pair_map_add(&pairs, finding->names[i], finding->names[i + 1], &finding->numbers[i], reterr);
-    for (size_t i = 0; status == AP_OK && i + 2 < last; i++)
-        status = ap_pair_map_add(&fours, finding->numbers[i], finding->numbers[i + 2], &finding->numbers[i], reterr);
-    ap_pair_map_release(&pairs);
-    ap_pair_map_release(&fours);
-    return status;
+    AP_TRY(number_pairs(finding, finding->names, 1, finding->count - 1, reterr));
+    return number_pairs(finding, finding->numbers, 2, finding->count - 3, reterr);
 }
 
 static void count_distances(struct finding *finding)
@@ -86,9 +90,9 @@ static enum ap_status find(struct finding *finding, size_t least, struct ap_kern
                            struct ap_error *reterr)
 {
     AP_TRY(AP_ALLOC(finding->gate, finding->numbers, finding->count, reterr));
+    AP_TRY(number_fours(finding, reterr));
     AP_TRY(AP_ALLOC_CLEARED(finding->gate, finding->last, finding->count, reterr));
     AP_TRY(AP_ALLOC_CLEARED(finding->gate, finding->votes, finding->count, reterr));
-    AP_TRY(number_fours(finding, reterr));
     count_distances(finding);
     for (int i = 0; i < TRIED; i++) {
         size_t distance = most_voted(finding, least);

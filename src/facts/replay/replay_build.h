@@ -103,14 +103,26 @@ AP_MUST_CHECK enum ap_status ap_replay_link_host(struct ap_replay_build *build, 
 /** Appends device work, with its edges. */
 AP_MUST_CHECK enum ap_status ap_replay_add_device(struct ap_replay_build *build, struct ap_error *reterr);
 
+/** How long the task takes, by itself and on the whole. @launch: of a device; of the host AP_NO_TASK. */
+AP_MUST_CHECK enum ap_status ap_replay_set_times(struct ap_replay_build *build, struct ap_task *task, int64_t dur_ns,
+                                                 uint32_t launch, struct ap_error *reterr);
+/** A task of the host takes no more than this by itself; 0 at least. */
+void ap_replay_limit_work(struct ap_replay_graph *graph, struct ap_task *task, int64_t most_ns);
+
 AP_MUST_CHECK static inline enum ap_status ap_replay_add_edge(struct ap_replay_build *build, uint32_t from, uint32_t to,
                                                               enum ap_replay_edge_type type, int64_t lag_ns,
                                                               struct ap_error *reterr)
 {
     struct ap_replay_graph *graph = build->graph;
-    struct ap_replay_edge edge = { .lag_ns = lag_ns, .from = from };
+    struct ap_replay_edge edge = { .lag = (int32_t)lag_ns };
+    edge.from = from & AP_REPLAY_TASKS_MAX;
     edge.to = to & AP_REPLAY_TASKS_MAX;
     edge.type = type & 0xfu;
+    if (AP_UNLIKELY(edge.lag != lag_ns)) {
+        edge.lag = (int32_t)(uint32_t)graph->far_lag_count;
+        edge.is_far = true;
+        AP_TRY_ADD(build->gate, graph->far_lags_ns, graph->far_lag_count, graph->far_lag_capacity, reterr, lag_ns);
+    }
     AP_TRY_ADD(build->gate, graph->edges, graph->edge_count, graph->edge_capacity, reterr, edge);
     return AP_OK;
 }

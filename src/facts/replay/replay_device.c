@@ -251,13 +251,12 @@ static enum ap_status add_work(struct ap_replay_build *build, uint32_t work, str
     build->task_of_work[work] = (uint32_t)graph->count;
     AP_TRY_ADD(build->gate, graph->tasks, graph->count, graph->capacity, reterr,
                (struct ap_task){ .start_ns = start_ns,
-                                 .end_ns = end_ns,
-                                 .of.launch = build->task_of_launch[work],
                                  .row = row,
                                  .track = build->trace->events.track[row] & AP_REPLAY_TRACKS_MAX,
                                  .order = AP_MARK_COUNT_,
                                  .is_device = true });
-    return AP_OK;
+    return ap_replay_set_times(build, &graph->tasks[graph->count - 1], end_ns - start_ns, build->task_of_launch[work],
+                               reterr);
 }
 
 /* Back from work that has a launch: each stretch of a stream without one is walked once. */

@@ -18,6 +18,36 @@ const char *ap_replay_edge_name(enum ap_replay_edge_type type)
     return names[type];
 }
 
+/* --------------------------------------------------------------------------------------------- times of the tasks */
+
+enum ap_status ap_replay_set_times(struct ap_replay_build *build, struct ap_task *task, int64_t dur_ns, uint32_t launch,
+                                   struct ap_error *reterr)
+{
+    struct ap_replay_graph *graph = build->graph;
+    task->dur = dur_ns < AP_LONG_TASK ? (uint32_t)dur_ns : AP_LONG_TASK;
+    if (task->is_device)
+        task->of.launch = launch;
+    else
+        task->of.work = task->dur;
+    if (task->dur != AP_LONG_TASK)
+        return AP_OK;
+    task->of.number = (uint32_t)graph->long_task_count;
+    AP_TRY_ADD(build->gate, graph->long_tasks, graph->long_task_count, graph->long_task_capacity, reterr,
+               (struct ap_long_task){ dur_ns, dur_ns, launch });
+    return AP_OK;
+}
+
+void ap_replay_limit_work(struct ap_replay_graph *graph, struct ap_task *task, int64_t most_ns)
+{
+    most_ns = most_ns > 0 ? most_ns : 0;
+    if (ap_task_work_ns(graph, task) <= most_ns)
+        return;
+    if (task->dur == AP_LONG_TASK)
+        graph->long_tasks[task->of.number].work_ns = most_ns;
+    else
+        task->of.work = (uint32_t)most_ns;
+}
+
 /* ------------------------------------------------------------------------------------------- from making to order */
 
 /* Of one time, devices come last: what begins with its launch waits for it. Else as they were made, which is in order of
@@ -42,7 +72,7 @@ static void renumber_edges(struct ap_replay_graph *graph, const uint32_t *number
     size_t kept = 0;
     for (size_t i = 0; i < graph->edge_count; i++) {
         struct ap_replay_edge edge = graph->edges[i];
-        edge.from = number[edge.from];
+        edge.from = number[edge.from] & AP_REPLAY_TASKS_MAX;
         edge.to = number[edge.to] & AP_REPLAY_TASKS_MAX;
         if (edge.from >= edge.to) {
             graph->backward_edge_count++;
@@ -106,8 +136,10 @@ static enum ap_status order_edges(struct ap_replay_graph *graph, struct ap_error
 static void renumber_all(struct ap_replay_graph *graph, const uint32_t *number)
 {
     for (size_t i = 0; i < graph->count; i++)
-        if (graph->tasks[i].is_device)
+        if (graph->tasks[i].is_device && graph->tasks[i].dur != AP_LONG_TASK)
             renumber(&graph->tasks[i].of.launch, number);
+    for (size_t i = 0; i < graph->long_task_count; i++)
+        renumber(&graph->long_tasks[i].launch, number);
     for (size_t i = 0; i < graph->step_count; i++) {
         renumber(&graph->step_start[i], number);
         renumber(&graph->step_end[i], number);
@@ -243,7 +275,9 @@ enum ap_status ap_replay_graph_init(struct ap_replay_graph *graph, const struct 
 void ap_replay_graph_release(struct ap_replay_graph *graph)
 {
     AP_FREE(graph->gate, graph->tasks, graph->capacity);
+    AP_FREE(graph->gate, graph->long_tasks, graph->long_task_capacity);
     AP_FREE(graph->gate, graph->edges, graph->edge_capacity);
+    AP_FREE(graph->gate, graph->far_lags_ns, graph->far_lag_capacity);
     AP_FREE(graph->gate, graph->thread_tasks, graph->thread_task_count);
     if (graph->first_of_thread)
         AP_FREE(graph->gate, graph->first_of_thread, graph->track_count + 1);

@@ -309,7 +309,6 @@ static struct ap_task task_at(const struct ap_mark *mark)
 {
     bool calls = mark->kind == AP_MARK_launch || mark->kind == AP_MARK_call;
     return (struct ap_task){ .start_ns = mark->ns,
-                             .end_ns = mark->ns,
                              .row = calls ? mark->row : AP_NO_ROW,
                              .track = mark->track & AP_REPLAY_TRACKS_MAX,
                              .order = mark->kind & 0xfu };
@@ -333,8 +332,8 @@ static enum ap_status cut_threads(struct ap_replay_build *build, struct ap_error
         }
         AP_TRY_ADD(build->gate, graph->tasks, graph->count, graph->capacity, reterr, task_at(mark));
         if (follows) {
-            graph->tasks[task - 1].end_ns = mark->ns;
-            graph->tasks[task - 1].of.work_ns = mark->ns - graph->tasks[task - 1].start_ns;
+            struct ap_task *before = &graph->tasks[task - 1];
+            AP_TRY(ap_replay_set_times(build, before, mark->ns - before->start_ns, AP_NO_TASK, reterr));
             AP_TRY(ap_replay_add_edge(build, task - 1, task, AP_REPLAY_EDGE_thread, 0, reterr));
         }
         AP_TRY(note_mark(build, mark, task, &launched, reterr));
@@ -375,8 +374,8 @@ static enum ap_status link_call(struct ap_replay_build *build, const struct ap_c
     if (end->awaited == AP_NO_WORK)
         return AP_OK;
     int64_t lag_ns = end->waited ? end->ns - ap_work_end_ns(build->index, end->awaited) : 0;
-    if (end->waited && call->of.work_ns > lag_ns)
-        call->of.work_ns = lag_ns > 0 ? lag_ns : 0;
+    if (end->waited)
+        ap_replay_limit_work(build->graph, call, lag_ns);
     return ap_replay_add_edge(build, build->task_of_work[end->awaited], end->task, AP_REPLAY_EDGE_synchronization, lag_ns,
                               reterr);
 }
@@ -396,7 +395,7 @@ static enum ap_status link_turn_begin(struct ap_replay_build *build, const struc
     AP_TRY(ap_replay_add_edge(build, turn->let_go, turn->begin, AP_REPLAY_EDGE_handover, 0, reterr));
     if (!turn->begin || tasks[before].track != tasks[turn->begin].track)
         return AP_OK;
-    tasks[before].of.work_ns = 0;
+    ap_replay_limit_work(build->graph, &tasks[before], 0);
     return tasks[before].start_ns == tasks[turn->begin].start_ns
                ? ap_replay_add_edge(build, turn->let_go, before, AP_REPLAY_EDGE_handover, 0, reterr)
                : AP_OK;
@@ -408,8 +407,8 @@ static enum ap_status link_turn_end(struct ap_replay_build *build, const struct 
     struct ap_task *tasks = build->graph->tasks;
     int64_t lag_ns = tasks[turn->back].start_ns - tasks[turn->end].start_ns;
     bool is_first = !turn->back || tasks[turn->back - 1].track != tasks[turn->back].track;
-    if (!is_first && tasks[turn->back - 1].of.work_ns > lag_ns)
-        tasks[turn->back - 1].of.work_ns = lag_ns;
+    if (!is_first)
+        ap_replay_limit_work(build->graph, &tasks[turn->back - 1], lag_ns);
     return ap_replay_add_edge(build, turn->end, turn->back, AP_REPLAY_EDGE_handover, lag_ns, reterr);
 }
 

@@ -154,8 +154,7 @@ enum ap_status ap_replay_link_returns(struct ap_replay_build *build, struct ap_e
         if (back->task == AP_NO_TASK)
             continue;
         int64_t lag_ns = tasks[back->task].start_ns - ap_work_start_ns(build->index, back->started);
-        if (tasks[back->task - 1].of.work_ns > back->usual_ns)
-            tasks[back->task - 1].of.work_ns = back->usual_ns;
+        ap_replay_limit_work(build->graph, &tasks[back->task - 1], back->usual_ns);
         AP_TRY(
             ap_replay_add_edge(build, build->task_of_work[back->started], back->task, AP_REPLAY_EDGE_queue, lag_ns, reterr));
     }

@@ -13,7 +13,7 @@ enum ap_status ap_replay_edit_init(struct ap_replay_edit *edit, const struct ap_
     AP_TRY(AP_ALLOC(edit->gate, edit->work_ns, edit->count, reterr));
     AP_TRY(AP_ALLOC_CLEARED(edit->gate, edit->flags, edit->count, reterr));
     for (size_t i = 0; i < edit->count; i++)
-        edit->work_ns[i] = ap_task_work_ns(&graph->tasks[i]);
+        edit->work_ns[i] = ap_task_work_ns(graph, &graph->tasks[i]);
     return AP_OK;
 }
 
@@ -44,7 +44,8 @@ static int64_t release_ns(const struct ap_replay_graph *graph, const struct ap_r
     bool overflowed = false;
     int64_t ns =
         ap_replay_edge_is_at_start(edge) ? times->start_ns[edge->from] : ap_replay_end_ns(graph, edit, times, edge->from);
-    return flags & AP_TASK_GONE && edge->lag_ns > 0 ? ns : ap_add_sat(ns, edge->lag_ns, &overflowed);
+    int64_t lag_ns = ap_replay_lag_ns(graph, edge);
+    return flags & AP_TASK_GONE && lag_ns > 0 ? ns : ap_add_sat(ns, lag_ns, &overflowed);
 }
 
 static void play(const struct ap_replay_graph *graph, const struct ap_replay_edit *edit, struct ap_replay_times *times)
@@ -76,7 +77,7 @@ static int64_t start_of(const struct ap_replay_graph *graph, const struct ap_rep
 static int64_t end_of(const struct ap_replay_graph *graph, const struct ap_replay_edit *edit,
                       const struct ap_replay_times *times, uint32_t task)
 {
-    return times->start_ns ? ap_replay_end_ns(graph, edit, times, task) : graph->tasks[task].end_ns;
+    return times->start_ns ? ap_replay_end_ns(graph, edit, times, task) : ap_task_end_ns(graph, &graph->tasks[task]);
 }
 
 static int64_t step_bound_ns(const struct ap_replay_graph *graph, const struct ap_replay_times *times, uint32_t task)
@@ -100,7 +101,8 @@ static void add_device_ends(const struct ap_replay_graph *graph, const struct ap
         const struct ap_task *task = &graph->tasks[i];
         if (!task->is_device || (edit && edit->flags[i] & AP_TASK_GONE))
             continue;
-        int64_t cause_ns = graph->tasks[task->of.launch == AP_NO_TASK ? i : task->of.launch].start_ns;
+        uint32_t launch = ap_task_launch(graph, task);
+        int64_t cause_ns = graph->tasks[launch == AP_NO_TASK ? i : launch].start_ns;
         if (cause_ns < from_ns || cause_ns >= to_ns) {
             AP_SEEK(low, graph->step_count, at, recorded_start_ns(graph, at) <= cause_ns);
             from_ns = low ? recorded_start_ns(graph, low - 1) : INT64_MIN;

@@ -56,7 +56,8 @@ static inline int64_t ap_replay_end_ns(const struct ap_replay_graph *graph, cons
                                        const struct ap_replay_times *times, uint32_t task)
 {
     bool overflowed = false;
-    return ap_add_sat(times->start_ns[task], edit ? edit->work_ns[task] : ap_task_work_ns(&graph->tasks[task]), &overflowed);
+    return ap_add_sat(times->start_ns[task], edit ? edit->work_ns[task] : ap_task_work_ns(graph, &graph->tasks[task]),
+                      &overflowed);
 }
 
 /** When each task begins is not asked for any more; steps and window stay. */

@@ -33,7 +33,7 @@ const char *ap_op_family_name(unsigned family)
 }
 
 enum ap_status ap_op_families_init(struct ap_op_families *families, const struct ap_trace *trace, struct ap_gate *gate,
-                                   const uint32_t *counts, struct ap_error *reterr)
+                                   const uint32_t *counts, size_t counted, struct ap_error *reterr)
 {
     *families = (struct ap_op_families){ .gate = gate };
     size_t count = ap_trace_id_count(trace);
@@ -42,7 +42,7 @@ enum ap_status ap_op_families_init(struct ap_op_families *families, const struct
     memset(families->of_name, OTHER_FAMILY, count);
     struct ap_name_patterns patterns;
     enum ap_status status = ap_name_patterns_init(&patterns, gate, family_patterns, AP_COUNT_OF(family_patterns), reterr);
-    for (uint32_t id = 1; id < count && status == AP_OK; id++)
+    for (uint32_t id = 1; id < counted && status == AP_OK; id++)
         if (counts[id])
             families->of_name[id] = (uint8_t)ap_name_patterns_first(&patterns, ap_trace_text(trace, id), OTHER_FAMILY);
     ap_name_patterns_release(&patterns);

@@ -11,9 +11,10 @@ struct ap_op_families {
     size_t name_count;
 };
 
-/** @counts: operator rows by name id. */
+/** @counts: operator rows by name id, of ids below @counted; others have none. */
 AP_MUST_CHECK enum ap_status ap_op_families_init(struct ap_op_families *families, const struct ap_trace *trace,
-                                                 struct ap_gate *gate, const uint32_t *counts, struct ap_error *reterr);
+                                                 struct ap_gate *gate, const uint32_t *counts, size_t counted,
+                                                 struct ap_error *reterr);
 void ap_op_families_release(struct ap_op_families *families);
 
 /** At most this many; the last one that is in use, ap_op_family_count() - 1, is "other". */

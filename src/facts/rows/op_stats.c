@@ -86,13 +86,17 @@ void ap_op_stats_release(struct ap_op_stats *stats)
     *stats = (struct ap_op_stats){ .gate = stats->gate };
 }
 
-/* Current exporters: every operator row has a category with "cpu" and no other row has. */
-static bool rows_are_alike(const struct ap_trace *trace)
+/* Current exporters: every operator row has a category with "cpu" and no other row has. Names of kernels and frames that
+ * come behind the last one of these rows have no totals. */
+static void look_at_rows(struct ap_op_stats *stats, const struct ap_trace *trace)
 {
-    for (size_t row = 0; row < trace->events.count; row++)
-        if (is_cpu_row(trace->events.tag[row]) != is_operator_row(trace->events.tag[row]))
-            return false;
-    return true;
+    stats->alike = true;
+    for (size_t row = 0; row < trace->events.count; row++) {
+        bool is_cpu = is_cpu_row(trace->events.tag[row]), is_operator = is_operator_row(trace->events.tag[row]);
+        stats->alike &= is_cpu == is_operator;
+        if ((is_cpu || is_operator) && trace->events.name[row] > stats->name_count)
+            stats->name_count = trace->events.name[row];
+    }
 }
 
 static void add_plain(struct ap_op_stats *stats, struct ap_name_totals *totals, struct ap_thread_totals *threads,
@@ -248,8 +252,8 @@ static bool in_whole_microseconds(const struct ap_trace *trace)
 enum ap_status ap_op_stats_init(struct ap_op_stats *stats, const struct ap_trace *trace, struct ap_gate *gate,
                                 struct ap_error *reterr)
 {
-    *stats = (struct ap_op_stats){ .gate = gate, .name_count = ap_strpool_count(&trace->strings) };
-    stats->alike = rows_are_alike(trace);
+    *stats = (struct ap_op_stats){ .gate = gate };
+    look_at_rows(stats, trace);
     size_t count = (size_t)stats->name_count + 1;
     if (!new_totals(gate, &stats->cpu, count) || (!stats->alike && !new_totals(gate, &stats->operators, count)))
         return ap_fail_memory(gate, reterr);

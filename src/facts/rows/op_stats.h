@@ -7,7 +7,8 @@
 
 #include "row_order.h"
 
-/** Columns by name id (index 0 is unused). Plain sums hold every row, self times those that are placed in time. */
+/** Columns by name id (index 0 is unused), up to the last one that a row of them has. Plain sums hold every row, self times
+ *  those that are placed in time. */
 struct ap_name_totals {
     uint32_t *count;
     int64_t *total_ns;
@@ -23,7 +24,7 @@ struct ap_thread_totals {
 
 struct ap_op_stats {
     struct ap_gate *gate;
-    uint32_t name_count;             /* ids 1..name_count */
+    uint32_t name_count;             /* ids 1..name_count; those above have no such rows */
     bool alike;                      /* cpu and operators are the same rows and share their columns */
     struct ap_name_totals cpu;       /* ph X and a category with "cpu": the original script's rows */
     struct ap_name_totals operators; /* rows of kind operator */

@@ -76,6 +76,9 @@ struct sweep {
     struct ap_nest ops, modules, frames;
     struct ap_step_cursor step;           /* of the row that was closed last */
     uint32_t *op_of_name, *frame_of_name; /* by name id: number, AP_PAIR_NONE = not met yet */
+    int64_t *caller_lead_ns; /* by number of the operator: of the caller with most votes, see vote_for_caller() */
+    uint32_t *open_rows;     /* likewise: of it */
+    size_t caller_lead_capacity, open_row_capacity;
     size_t name_count;
     bool has_shapes, has_python, has_slots;
 };
@@ -210,16 +213,17 @@ static void note_chosen(struct sweep *sweep, const struct ap_nest_row *closed)
 /* The vote of Boyer and Moore, by time: what has the majority is left at the end. */
 static void vote_for_caller(struct sweep *sweep, struct ap_op_cost *op, const struct ap_nest_row *closed)
 {
+    int64_t *lead_ns = &sweep->caller_lead_ns[closed->id];
     const struct ap_nest_row *outermost = &sweep->ops.open[0];
     uint32_t caller = outermost == closed ? 0 : sweep->trace->events.name[outermost->row];
     int64_t self_ns = ap_add_sat(closed->host_self_ns, closed->device_self_ns, &sweep->work->overflowed);
-    if (op->caller_lead_ns < self_ns && op->caller != caller) {
-        op->caller_lead_ns = self_ns - op->caller_lead_ns;
+    if (*lead_ns < self_ns && op->caller != caller) {
+        *lead_ns = self_ns - *lead_ns;
         op->caller = caller;
     } else if (op->caller == caller) {
-        add_to(sweep->work, &op->caller_lead_ns, self_ns);
+        add_to(sweep->work, lead_ns, self_ns);
     } else {
-        op->caller_lead_ns -= self_ns;
+        *lead_ns -= self_ns;
     }
 }
 
@@ -232,7 +236,7 @@ static enum ap_status close_op(void *context, const struct ap_nest_row *closed, 
     vote_for_caller(sweep, op, closed);
     add_to(work, &work->host_self_ns, closed->host_self_ns);
     add_to(work, &work->in_ops_device_ns, closed->device_self_ns);
-    if (--op->open == 0)
+    if (--sweep->open_rows[closed->id] == 0)
         add_device_total(work, &op->cost, closed);
     if (closed->device_total_ns)
         note_chosen(sweep, closed);
@@ -265,6 +269,10 @@ static enum ap_status find_op(struct sweep *sweep, uint32_t name, struct ap_erro
 {
     struct ap_host_work *work = sweep->work;
     AP_TRY(AP_RESERVE(work->gate, work->ops, work->op_capacity, (size_t)work->op_count + 1, reterr));
+    AP_TRY(AP_RESERVE(work->gate, sweep->caller_lead_ns, sweep->caller_lead_capacity, (size_t)work->op_count + 1, reterr));
+    AP_TRY(AP_RESERVE(work->gate, sweep->open_rows, sweep->open_row_capacity, (size_t)work->op_count + 1, reterr));
+    sweep->caller_lead_ns[work->op_count] = 0;
+    sweep->open_rows[work->op_count] = 0;
     if (sweep->has_slots) {
         AP_TRY(AP_RESERVE(work->gate, work->first_slots, work->first_slot_capacity, (size_t)work->op_count + 1, reterr));
         work->first_slots[work->op_count] = AP_SLOT_NONE;
@@ -282,7 +290,7 @@ static enum ap_status open_op(struct sweep *sweep, uint32_t row, struct ap_error
     if (sweep->op_of_name[name] == AP_PAIR_NONE)
         AP_TRY(find_op(sweep, name, reterr));
     uint32_t number = sweep->op_of_name[name];
-    sweep->work->ops[number].open++;
+    sweep->open_rows[number]++;
     if (sweep->has_python) {
         AP_TRY(ap_nest_advance(&sweep->frames, start_ns, close_frame, sweep, reterr));
         frame = sweep->frames.depth ? ap_nest_top(&sweep->frames)->id : AP_PAIR_NONE;
@@ -469,6 +477,8 @@ static void sweep_release(struct sweep *sweep)
     ap_nest_release(&sweep->frames);
     ap_mem_free(gate, sweep->op_of_name, sweep->name_count * sizeof(uint32_t));
     ap_mem_free(gate, sweep->frame_of_name, sweep->name_count * sizeof(uint32_t));
+    AP_FREE(gate, sweep->caller_lead_ns, sweep->caller_lead_capacity);
+    AP_FREE(gate, sweep->open_rows, sweep->open_row_capacity);
 }
 
 /* What only the sweep asks for. */

@@ -25,8 +25,6 @@ struct ap_op_cost {
     struct ap_work_cost cost;
     uint32_t caller; /* name of the outermost operator around it that has more than half of its own time, if any has;
                         0 = it is outermost itself */
-    uint32_t open;   /* while the rows are gone over */
-    int64_t caller_lead_ns;
 };
 
 struct ap_shape_cost {

@@ -304,12 +304,12 @@ static void add_calls(struct ap_part_context *context, const struct launch_sums 
     ap_add_quotient(model, launches, "short_kernel_ratio", (double)sums->short_rows, (double)(linked - sums->graph_rows));
 }
 
-static enum ap_status add_launches(struct ap_part_context *context, int64_t *scratch_ns, struct ap_model *model,
-                                   struct ap_value *root, struct ap_error *reterr)
+static enum ap_status add_sums(struct ap_part_context *context, struct ap_model *model, struct ap_value *launches,
+                               struct ap_error *reterr)
 {
     struct launch_sums sums = { .calls = 0 };
     struct ap_row_set seen;
-    int64_t *stream_end_ns;
+    int64_t *stream_end_ns, *delays_ns;
     AP_TRY(AP_ALLOC(context->gate, stream_end_ns, context->trace->track_count, reterr));
     enum ap_status status = ap_row_set_init(&seen, context->gate, context->trace->events.count, reterr);
     if (status == AP_OK)
@@ -317,14 +317,15 @@ static enum ap_status add_launches(struct ap_part_context *context, int64_t *scr
     ap_row_set_release(&seen);
     AP_FREE(context->gate, stream_end_ns, context->trace->track_count);
     AP_TRY(status);
-    struct ap_value *launches = ap_add_object(model, root, "launches");
+    AP_TRY(AP_ALLOC(context->gate, delays_ns, context->facts->links.count, reterr));
     ap_add_count(model, launches, "linked_count", (int64_t)context->facts->links.linked_count);
     ap_add_count(model, launches, "unlinked_device_count",
                  (int64_t)(context->facts->links.count - context->facts->links.linked_count));
-    add_all_delays(context, &sums, scratch_ns, model, launches);
+    add_all_delays(context, &sums, delays_ns, model, launches);
+    AP_FREE(context->gate, delays_ns, context->facts->links.count);
     add_calls(context, &sums, model, launches);
     ap_note_overflow(context, sums.overflowed);
-    return add_queue(context, model, launches, reterr);
+    return AP_OK;
 }
 
 enum ap_status ap_part_launches(struct ap_part_context *context, struct ap_model *model, struct ap_value *root,
@@ -336,9 +337,7 @@ enum ap_status ap_part_launches(struct ap_part_context *context, struct ap_model
         return AP_OK;
     }
     AP_TRY(add_links(context, model, root, reterr));
-    int64_t *scratch_ns;
-    AP_TRY(AP_ALLOC(context->gate, scratch_ns, context->facts->links.count, reterr));
-    enum ap_status status = add_launches(context, scratch_ns, model, root, reterr);
-    AP_FREE(context->gate, scratch_ns, context->facts->links.count);
-    return status;
+    struct ap_value *launches = ap_add_object(model, root, "launches");
+    AP_TRY(add_sums(context, model, launches, reterr));
+    return add_queue(context, model, launches, reterr);
 }

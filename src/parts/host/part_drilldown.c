@@ -187,6 +187,44 @@ static bool leaf_before(const void *data, uint32_t a, uint32_t b)
     return a < b;
 }
 
+/* @largest: numbers of the largest leaves of one component, plus one, the first one first; 0 = there are no more. */
+static void keep_if_large(const struct leaves *leaves, uint32_t *largest, uint32_t number)
+{
+    size_t at = LEVEL_ROWS;
+    while (at && (!largest[at - 1] || leaf_before(leaves, number, largest[at - 1] - 1)))
+        at--;
+    if (at == LEVEL_ROWS)
+        return;
+    memmove(largest + at + 1, largest + at, (LEVEL_ROWS - 1 - at) * sizeof(largest[0]));
+    largest[at] = number + 1;
+}
+
+#define LISTED_MAX ((size_t)AP_STEP_CLASS_COUNT_ * AP_PHASE_COUNT_ * 2 * KERNEL_COMPONENT * LEVEL_ROWS)
+
+/* The leaves that may have rows, in order: the largest of each component. Of millions of names all others need no order. The
+ * list has room for LISTED_MAX. */
+static enum ap_status list_largest(const struct leaves *leaves, uint32_t **ret_list, size_t *ret_count,
+                                   struct ap_error *reterr)
+{
+    uint32_t *list;
+    size_t count = 0;
+    AP_TRY(AP_ALLOC_CLEARED(leaves->gate, list, LISTED_MAX, reterr));
+    for (uint32_t i = 0; i < leaves->count; i++) {
+        const struct leaf *leaf = &leaves->leaves[i];
+        size_t component = AP_SLOT(leaf->step, leaf->phase) * 2 * KERNEL_COMPONENT + leaf->component;
+        keep_if_large(leaves, &list[component * LEVEL_ROWS], i);
+    }
+    for (size_t i = 0; i < LISTED_MAX; i++)
+        if (list[i])
+            list[count++] = list[i] - 1;
+    enum ap_status status = ap_sort_list(leaves->gate, list, count, leaf_before, leaves, reterr);
+    if (status != AP_OK)
+        AP_FREE(leaves->gate, list, LISTED_MAX);
+    *ret_list = list;
+    *ret_count = count;
+    return status;
+}
+
 /* --------------------------------------------------------------------------------------------------------- output */
 
 static struct ap_text key_text(const struct leaves *leaves, enum level level, uint32_t key)
@@ -296,7 +334,7 @@ static enum ap_status report(struct ap_part_context *context, struct leaves *lea
     size_t count;
     sum_levels(leaves);
     ap_pair_map_release(&leaves->map);
-    AP_TRY(ap_top_indices(leaves->gate, leaves->count, 0, leaf_before, leaves, &order, &count, reterr));
+    AP_TRY(list_largest(leaves, &order, &count, reterr));
     struct ap_value *drilldown = ap_add_object(model, root, "drilldown");
     ap_add_string(model, drilldown, "basis", context->facts->links.linked_count ? "GPU time" : "host self time");
     if (leaves->phase == AP_PHASE_COUNT_)
@@ -309,7 +347,7 @@ static enum ap_status report(struct ap_part_context *context, struct leaves *lea
     for (size_t i = 0; i < count; i++)
         write_leaf(&writing, &leaves->leaves[order[i]]);
     close_levels(&writing, 0);
-    AP_FREE(leaves->gate, order, count);
+    AP_FREE(leaves->gate, order, LISTED_MAX);
     return AP_OK;
 }
 

@@ -40,7 +40,7 @@ struct part_longest {
     uint32_t track;
 };
 
-#define PARTS_FEW 65536
+#define PARTS_FEW 8192
 #define LONGEST_COUNT 100 /* segments listed at most; all of them are in the trace that --trace-out writes */
 
 struct composition {

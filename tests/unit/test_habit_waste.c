@@ -761,6 +761,8 @@ static void the_best_of_experts_that_all_run_is_told(void)
         { "aten::max", "aten::bincount", "aten::mul", "[[64,1],[64,16]]", "likewise, counted", 0 },
         { "aten::max", "aten::eq", "aten::mul", "[[64,1],[64,16]]", "compared once, as with labels", 0 },
         { "aten::max", "aten::one_hot", "aten::mul", "[[64,16],[64,16]]", "layers behind each other, of no column", 0 },
+        { "aten::max", "aten::one_hot", "aten::mul", "[[64,4,1],[64,4,16]]", "all results with all columns", 1 },
+        { "aten::max", "aten::one_hot", "aten::mul", "[[64,4],[64,1]]", "the weights alone", 0 },
     };
     for (size_t i = 0; i < AP_COUNT_OF(rows); i++) {
         struct run run;

@@ -153,32 +153,37 @@ static bool is_reduced(const struct ap_habit_rows *rows, size_t at)
     return !ap_habit_is_of_step(rows, at, next) || AP_HAS(ap_item_words(rows, &rows->items[next]), REDUCTION);
 }
 
-/* A column that is zero where another expert is the best, and a result for all tokens: is the one weighed with the other? */
-static bool is_weighed_by_column(const struct ap_habit_rows *rows, size_t at, const struct choice *choice)
+/* How many results for all tokens are weighed: one with a column that is zero where another expert is the best, or all that
+ * were put together, with all columns. */
+static int64_t weighed_by(const struct ap_habit_rows *rows, size_t at, const struct choice *choice)
 {
     struct ap_tensor_list list;
-    double columns = 0, widest = 0;
-    if (!(ap_habit_is_named(rows, at, AP_TEXT("aten::mul")) || ap_habit_is_named(rows, at, AP_TEXT("aten::where"))) ||
+    double weights = 0, widest = 0, all = choice->tokens * (double)choice->experts;
+    if (!(ap_habit_is_named(rows, at, AP_TEXT("aten::mul")) || ap_habit_is_named(rows, at, AP_TEXT("aten::where")) ||
+          ap_habit_is_named(rows, at, AP_TEXT("aten::einsum"))) ||
         !ap_habit_read_tensors(rows, at, &list))
-        return false;
+        return 0;
     for (int i = 0; i < list.count; i++) {
         const struct ap_tensor_dims *tensor = &list.tensors[i];
+        int64_t last = tensor->dims[tensor->count - 1];
         double elements = ap_tensor_elements(tensor, 0, tensor->count);
-        columns += tensor->count >= 2 && tensor->dims[tensor->count - 1] == 1 && elements == choice->tokens;
+        bool is_column = tensor->count >= 2 && last == 1 && elements == choice->tokens;
+        if (is_column || (elements == all && (last == 1 || last == choice->experts)))
+            weights = elements > weights ? elements : weights;
         widest = elements > widest ? elements : widest;
     }
-    return columns && widest > choice->tokens;
+    return widest <= weights || !weights ? 0 : weights < all ? 1 : choice->experts;
 }
 
 /* The best one's number is made a row of zeros and a one, or compared with that of each expert; then each result of all
- * tokens is weighed with its column of that. */
+ * tokens is weighed with its column of that, or all of them with all columns. */
 static bool is_one_of(const struct ap_habit_rows *rows, size_t at, size_t end, const struct choice *choice)
 {
     struct ap_tensor_list list;
     int64_t compared = 0, weighed = 0;
     bool is_spread = false;
     for (size_t next = at + 1; next <= end + WEIGHED_ITEMS && ap_habit_is_of_step(rows, at, next); next++) {
-        weighed += is_weighed_by_column(rows, next, choice);
+        weighed += weighed_by(rows, next, choice);
         bool is_row = ap_habit_is_named(rows, next, AP_TEXT("aten::one_hot"));
         if ((!is_row && !ap_habit_is_named(rows, next, AP_TEXT("aten::eq"))) || !ap_habit_read_tensors(rows, next, &list) ||
             !has_numbers(&list, choice))

@@ -675,6 +675,37 @@ static void penalties_on_weights_are_told(void)
     end(&run);
 }
 
+/* Norms of two weights, the second one numbered @second, each with @behind. */
+static void norms_of_weights(struct run *run, int second, const char *behind)
+{
+    begin(run);
+    op_with(run, "aten::linear", 0, 10, 1, "[[4,64],[300,64],[300]]", "[\"float\",\"float\",\"float\"]");
+    node(run, 20, 5, 1);
+    op_with(run, "aten::linalg_vector_norm", 100, 20, 10, "[[300,64]]", "[\"float\"]");
+    op(run, behind, 120, 2, 0);
+    op_with(run, "aten::linalg_vector_norm", 130, 20, second, "[[300]]", "[\"float\"]");
+    op(run, behind, 150, 2, 0);
+    op_with(run, "aten::add", 160, 2, 12, "[[],[],[]]", "[\"float\",\"float\",\"Scalar\"]");
+    row(run, "1", "Optimizer.step#SGD.step", ANNOTATION, 300, 50);
+    op_with(run, "aten::add_", 310, 5, 0, "[[300,64],[300,64],[]]", "[\"float\",\"float\",\"Scalar\"]");
+    op_with(run, "aten::add_", 320, 5, 0, "[[300],[300],[]]", "[\"float\",\"float\",\"Scalar\"]");
+    analyze(run);
+}
+
+static void norms_for_a_log_are_no_penalty(void)
+{
+    struct run run;
+    norms_of_weights(&run, 11, "aten::detach");
+    is_int(habit(&run, "weight_penalty", "count"), 1, "a sum of norms that goes on");
+    end(&run);
+    norms_of_weights(&run, 11, "aten::item");
+    is_int(habit(&run, "weight_penalty", "count"), 0, "each is read");
+    end(&run);
+    norms_of_weights(&run, 10, "aten::detach");
+    is_int(habit(&run, "weight_penalty", "count"), 0, "of gradients: no node is made");
+    end(&run);
+}
+
 /* A module is called for each of @rows rows of a tensor that has 24, and chooses. */
 static void choices_by_row(struct run *run, int rows)
 {
@@ -1063,6 +1094,7 @@ int main(void)
     packed_weights_that_are_unpacked_are_told("aten::remainder");
     norms_of_weights_that_were_left_in_are_told();
     penalties_on_weights_are_told();
+    norms_for_a_log_are_no_penalty();
     rows_that_choose_are_independent_where_all_are_gone_through();
     experts_that_run_on_all_tokens_are_told();
     the_best_of_experts_that_all_run_is_told();

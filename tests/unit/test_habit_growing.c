@@ -341,6 +341,31 @@ static void lists_of_one_save_the_way_to_them(void)
     end(&run);
 }
 
+static void fusing_saves_passes_over_memory(void)
+{
+    static const struct {
+        const char *step, *first, *second, *what;
+        int saves;
+    } rows[] = {
+        { "Optimizer.step#Adam.step", "aten::lerp_", "aten::addcmul_", "Adam goes over its tensors many times", 1780 },
+        { "Optimizer.step#SGD.step", "aten::add", "aten::add_", "weight decay makes a tensor", 1300 },
+        { "Optimizer.step#SGD.step", "aten::mul_", "aten::add_", "momentum is kept in place", 800 },
+        { "Optimizer.step#SGD.step", "aten::add_", "aten::add_", "one sum reads and writes what it has to", 320 },
+    };
+    for (size_t i = 0; i < AP_COUNT_OF(rows); i++) {
+        struct run run;
+        begin(&run);
+        op(&run, "aten::linear", 0, 10, 50);
+        node(&run, 100, 100, 50);
+        row(&run, "1", rows[i].step, ANNOTATION, 300, 2000);
+        op(&run, rows[i].first, 300, 1000, 0);
+        op(&run, rows[i].second, 1300, 1000, 0);
+        analyze(&run);
+        is_int(habit(&run, "optimizer_step", "saves_us"), rows[i].saves, rows[i].what);
+        end(&run);
+    }
+}
+
 /* Tokens, each by an encoder of 32 positions and a decoder that looks at @looked_at, with their @first operators; @between:
  * what is there before it. */
 static void translate(struct run *run, const char *const first[2], bool encodes, int grows_by, const char *looked_at,
@@ -437,6 +462,7 @@ int main(void)
     sparse_matrices_made_dense_are_told();
     work_around_the_optimizer_is_told();
     lists_of_one_save_the_way_to_them();
+    fusing_saves_passes_over_memory();
     encoders_that_are_run_for_each_token_are_told();
     a_cache_behind_a_projection_is_no_encoder();
     return done();

@@ -675,6 +675,37 @@ static void penalties_on_weights_are_told(void)
     end(&run);
 }
 
+/* Norms of two weights, the second one numbered @second, each with @behind. */
+static void norms_of_weights(struct run *run, int second, const char *behind)
+{
+    begin(run);
+    op_with(run, "aten::linear", 0, 10, 1, "[[4,64],[300,64],[300]]", "[\"float\",\"float\",\"float\"]");
+    node(run, 20, 5, 1);
+    op_with(run, "aten::linalg_vector_norm", 100, 20, 10, "[[300,64]]", "[\"float\"]");
+    op(run, behind, 120, 2, 0);
+    op_with(run, "aten::linalg_vector_norm", 130, 20, second, "[[300]]", "[\"float\"]");
+    op(run, behind, 150, 2, 0);
+    op_with(run, "aten::add", 160, 2, 12, "[[],[],[]]", "[\"float\",\"float\",\"Scalar\"]");
+    row(run, "1", "Optimizer.step#SGD.step", ANNOTATION, 300, 50);
+    op_with(run, "aten::add_", 310, 5, 0, "[[300,64],[300,64],[]]", "[\"float\",\"float\",\"Scalar\"]");
+    op_with(run, "aten::add_", 320, 5, 0, "[[300],[300],[]]", "[\"float\",\"float\",\"Scalar\"]");
+    analyze(run);
+}
+
+static void norms_for_a_log_are_no_penalty(void)
+{
+    struct run run;
+    norms_of_weights(&run, 11, "aten::detach");
+    is_int(habit(&run, "weight_penalty", "count"), 1, "a sum of norms that goes on");
+    end(&run);
+    norms_of_weights(&run, 11, "aten::item");
+    is_int(habit(&run, "weight_penalty", "count"), 0, "each is read");
+    end(&run);
+    norms_of_weights(&run, 10, "aten::detach");
+    is_int(habit(&run, "weight_penalty", "count"), 0, "of gradients: no node is made");
+    end(&run);
+}
+
 /* A module is called for each of @rows rows of a tensor that has 24, and chooses. */
 static void choices_by_row(struct run *run, int rows)
 {
@@ -727,6 +758,51 @@ static void experts_that_run_on_all_tokens_are_told(void)
     mixture(&run, "[[9,16],[32,16],[32]]");
     is_int(habit(&run, "unused_expert", "count"), 0, "one with tokens of its own");
     end(&run);
+}
+
+/* The best of four experts for each of 64 tokens: its number goes into @spreads, what that makes into @behind. */
+static void mixture_of_one(struct run *run, const char *best, const char *spreads, const char *behind, const char *column)
+{
+    static const char types[] = "[\"float\",\"float\",\"float\"]";
+    begin(run);
+    op_with(run, best, 0, 5, 0, "[[64,4],[],[]]", "[\"float\",\"Scalar\",\"Scalar\"]");
+    op_with(run, spreads, 10, 5, 0, "[[64],[]]", "[\"long int\",\"Scalar\"]");
+    op_with(run, "aten::to", 15, 5, 0, "[[64,4]]", "[\"long int\"]");
+    op_with(run, behind, 20, 5, 0, "[[64,4],[64,1]]", "[\"float\",\"float\"]");
+    for (int expert = 0; expert < 4; expert++) {
+        op_with(run, "aten::linear", 100 + 100 * expert, 40, 0, "[[64,16],[32,16],[32]]", types);
+        op_with(run, "aten::linear", 150 + 100 * expert, 40, 0, "[[64,32],[16,32],[16]]", types);
+        op_with(run, "aten::mul", 192 + 100 * expert, 5, 0, column, types);
+    }
+    op_with(run, "aten::linear", 700, 40, 0, "[[64,16],[10,16],[10]]", types); /* behind them */
+    analyze(run);
+}
+
+static void the_best_of_experts_that_all_run_is_told(void)
+{
+    static const struct {
+        const char *best, *spreads, *behind, *column, *what;
+        int count;
+    } rows[] = {
+        { "aten::max", "aten::one_hot", "aten::mul", "[[64,1],[64,16]]", "each result is weighed with a column of one hot",
+          1 },
+        { "aten::argmax", "aten::one_hot", "aten::mul", "[[64,1],[64,16]]", "the place alone is asked for", 1 },
+        { "aten::max", "aten::one_hot", "aten::mean", "[[64,1],[64,16]]", "how often each is the best; all of them count",
+          0 },
+        { "aten::max", "aten::bincount", "aten::mul", "[[64,1],[64,16]]", "likewise, counted", 0 },
+        { "aten::max", "aten::eq", "aten::mul", "[[64,1],[64,16]]", "compared once, as with labels", 0 },
+        { "aten::max", "aten::one_hot", "aten::mul", "[[64,16],[64,16]]", "layers behind each other, of no column", 0 },
+        { "aten::max", "aten::one_hot", "aten::mul", "[[64,4,1],[64,4,16]]", "all results with all columns", 1 },
+        { "aten::max", "aten::one_hot", "aten::mul", "[[64,4],[64,1]]", "the weights alone", 0 },
+    };
+    for (size_t i = 0; i < AP_COUNT_OF(rows); i++) {
+        struct run run;
+        mixture_of_one(&run, rows[i].best, rows[i].spreads, rows[i].behind, rows[i].column);
+        is_int(habit(&run, "unused_expert", "count"), rows[i].count, rows[i].what);
+        if (rows[i].count)
+            is_int(habit(&run, "unused_expert", "saves_us"), 390 * 3 / 4, "three of four");
+        end(&run);
+    }
 }
 
 /* Three steps, each with a sort of so many rows. */
@@ -1018,8 +1094,10 @@ int main(void)
     packed_weights_that_are_unpacked_are_told("aten::remainder");
     norms_of_weights_that_were_left_in_are_told();
     penalties_on_weights_are_told();
+    norms_for_a_log_are_no_penalty();
     rows_that_choose_are_independent_where_all_are_gone_through();
     experts_that_run_on_all_tokens_are_told();
+    the_best_of_experts_that_all_run_is_told();
     metrics_of_all_results_are_told();
     a_reference_with_gradients_is_told();
     gradients_for_the_other_model_are_told_without_sizes();

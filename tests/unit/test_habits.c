@@ -1006,6 +1006,30 @@ static void forms_that_are_written_out_are_told(void)
     end(&run);
 }
 
+/* -(y log(p + eps) + (1 - y) log(1 - p + eps)), of which the second term has @more before its logarithm. */
+static int64_t binary_cross_entropies(const char *more)
+{
+    struct run run;
+    const char *const names[] = { "aten::sigmoid", "aten::add", "aten::log", "aten::mul", "aten::rsub", "aten::rsub", more,
+                                  "aten::log",     "aten::mul", "aten::add", "aten::mean" };
+    begin(&run);
+    for (size_t i = 0; i < AP_COUNT_OF(names); i++)
+        op(&run, names[i], (int64_t)i * 10, 10, 10 + (uint32_t)i);
+    op(&run, "aten::linear", 200, 10, 30);
+    node(&run, 300, 90, 12);
+    analyze(&run);
+    int64_t saves_us = habit(&run, "written_out", "count") ? habit(&run, "written_out", "saves_us") : 0;
+    end(&run);
+    return saves_us;
+}
+
+static void a_binary_cross_entropy_that_is_written_out_is_told(void)
+{
+    is_int(binary_cross_entropies("aten::add"), 110, "11 operators and a node, of which the logits' own loss takes 0.45");
+    is_int(binary_cross_entropies("aten::linear"), 0, "the second logarithm is of something else");
+    is_int(binary_cross_entropies("aten::tanh"), 0, "likewise");
+}
+
 static void an_optimizer_that_begins_anew_is_told(void)
 {
     struct run run;
@@ -1939,6 +1963,7 @@ int main(void)
     a_line_that_trains_may_call_libraries();
     what_is_added_before_a_norm_is_no_part_of_it();
     forms_that_are_written_out_are_told();
+    a_binary_cross_entropy_that_is_written_out_is_told();
     an_optimizer_that_begins_anew_is_told();
     positions_that_nobody_uses_are_told();
     a_mask_of_all_pairs_is_told();

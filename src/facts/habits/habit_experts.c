@@ -76,19 +76,41 @@ bool ap_habit_are_side_by_side(const struct ap_habit_rows *rows, size_t start, s
 struct choice {
     double tokens;
     int64_t experts, chosen; /* how many there are; how many of them are chosen for each token */
+    bool is_best;            /* of the one of the largest score: other programs than mixtures ask for it too */
 };
+
+/* Of the best one alone: by its score, or by the place of it. */
+static bool is_best(const struct ap_habit_rows *rows, size_t at)
+{
+    return ap_habit_is_named(rows, at, AP_TEXT("aten::max")) || ap_habit_is_named(rows, at, AP_TEXT("aten::argmax"));
+}
+
+static bool is_choice(const struct ap_habit_rows *rows, size_t at)
+{
+    return AP_HAS(ap_item_words(rows, &rows->items[at]), TOP) || is_best(rows, at);
+}
+
+static bool read_scores(struct ap_habit_rows *rows, size_t at, struct choice *ret_choice)
+{
+    struct ap_tensor_list list;
+    if (!ap_habit_read_tensors(rows, at, &list) || list.tensors[0].count < 2)
+        return false;
+    const struct ap_tensor_dims scores = list.tensors[0];
+    *ret_choice = (struct choice){ .tokens = ap_tensor_elements(&scores, 0, scores.count - 1),
+                                   .experts = scores.dims[scores.count - 1],
+                                   .chosen = 1,
+                                   .is_best = is_best(rows, at) };
+    return ret_choice->experts >= LEAST_EXPERTS && ret_choice->experts <= MOST_EXPERTS && ret_choice->tokens >= 2;
+}
 
 /* What was chosen is told by the first operator that is called with its numbers. */
 static bool read_choice(struct ap_habit_rows *rows, size_t at, struct choice *ret_choice)
 {
     struct ap_tensor_list list;
-    if (!ap_habit_read_tensors(rows, at, &list))
+    if (!read_scores(rows, at, ret_choice))
         return false;
-    const struct ap_tensor_dims scores = list.tensors[0];
-    *ret_choice = (struct choice){ .tokens = ap_tensor_elements(&scores, 0, scores.count - 1),
-                                   .experts = scores.dims[scores.count - 1] };
-    if (ret_choice->experts < LEAST_EXPERTS || ret_choice->experts > MOST_EXPERTS || ret_choice->tokens < 2)
-        return false;
+    if (ret_choice->is_best)
+        return true;
     size_t most = (size_t)ret_choice->experts * EXPERT_ITEMS;
     for (size_t next = at + 1; next <= at + most && ap_habit_is_of_step(rows, at, next); next++) {
         bool has_sizes = ap_habit_read_tensors(rows, next, &list);
@@ -115,6 +137,63 @@ static bool is_of_all(struct ap_habit_rows *rows, size_t at, const struct choice
     return x->count >= 2 && ap_tensor_elements(x, 0, x->count - 1) == choice->tokens;
 }
 
+/* The numbers of the best ones, without a dimension of their own. */
+static bool has_numbers(const struct ap_tensor_list *list, const struct choice *choice)
+{
+    const struct ap_tensor_dims *tensor = &list->tensors[0];
+    return tensor->element == AP_ELEMENT_int64 && ap_tensor_elements(tensor, 0, tensor->count) == choice->tokens;
+}
+
+/* A mean of them is how often each expert is chosen, which a loss or a log asks for. */
+static bool is_reduced(const struct ap_habit_rows *rows, size_t at)
+{
+    size_t next = at + 1;
+    while (ap_habit_is_of_step(rows, at, next) && ap_item_words(rows, &rows->items[next]) & (AP_BIT(NO_WORK) | AP_BIT(VIEW)))
+        next++;
+    return !ap_habit_is_of_step(rows, at, next) || AP_HAS(ap_item_words(rows, &rows->items[next]), REDUCTION);
+}
+
+/* How many results for all tokens are weighed: one with a column that is zero where another expert is the best, or all that
+ * were put together, with all columns. */
+static int64_t weighed_by(const struct ap_habit_rows *rows, size_t at, const struct choice *choice)
+{
+    struct ap_tensor_list list;
+    double weights = 0, widest = 0, all = choice->tokens * (double)choice->experts;
+    if (!(ap_habit_is_named(rows, at, AP_TEXT("aten::mul")) || ap_habit_is_named(rows, at, AP_TEXT("aten::where")) ||
+          ap_habit_is_named(rows, at, AP_TEXT("aten::einsum"))) ||
+        !ap_habit_read_tensors(rows, at, &list))
+        return 0;
+    for (int i = 0; i < list.count; i++) {
+        const struct ap_tensor_dims *tensor = &list.tensors[i];
+        int64_t last = tensor->dims[tensor->count - 1];
+        double elements = ap_tensor_elements(tensor, 0, tensor->count);
+        bool is_column = tensor->count >= 2 && last == 1 && elements == choice->tokens;
+        if (is_column || (elements == all && (last == 1 || last == choice->experts)))
+            weights = elements > weights ? elements : weights;
+        widest = elements > widest ? elements : widest;
+    }
+    return widest <= weights || !weights ? 0 : weights < all ? 1 : choice->experts;
+}
+
+/* The best one's number is made a row of zeros and a one, or compared with that of each expert; then each result of all
+ * tokens is weighed with its column of that, or all of them with all columns. */
+static bool is_one_of(const struct ap_habit_rows *rows, size_t at, size_t end, const struct choice *choice)
+{
+    struct ap_tensor_list list;
+    int64_t compared = 0, weighed = 0;
+    bool is_spread = false;
+    for (size_t next = at + 1; next <= end + WEIGHED_ITEMS && ap_habit_is_of_step(rows, at, next); next++) {
+        weighed += weighed_by(rows, next, choice);
+        bool is_row = ap_habit_is_named(rows, next, AP_TEXT("aten::one_hot"));
+        if ((!is_row && !ap_habit_is_named(rows, next, AP_TEXT("aten::eq"))) || !ap_habit_read_tensors(rows, next, &list) ||
+            !has_numbers(&list, choice))
+            continue;
+        compared += !is_row;
+        is_spread |= is_row && !is_reduced(rows, next);
+    }
+    return weighed >= choice->experts && (is_spread || compared >= choice->experts);
+}
+
 /* The same layer as often as there are experts, each time with all tokens: what was not chosen is multiplied by zero. */
 static enum ap_status look_at_choice(struct ap_habit_rows *rows, size_t at, size_t *ret_behind, struct ap_error *reterr)
 {
@@ -124,7 +203,7 @@ static enum ap_status look_at_choice(struct ap_habit_rows *rows, size_t at, size
         return AP_OK;
     size_t most = (size_t)choice.experts * EXPERT_ITEMS;
     for (size_t next = at + 1; next <= at + most && ap_habit_is_of_step(rows, at, next); next++) {
-        if (AP_HAS(ap_item_words(rows, &rows->items[next]), TOP))
+        if (AP_HAS(ap_item_words(rows, &rows->items[next]), TOP) || (choice.is_best && is_best(rows, next)))
             break; /* the choice of the next layer */
         if (count ? !ap_habit_is_same(rows, first, next) : !is_of_all(rows, next, &choice))
             continue;
@@ -136,8 +215,10 @@ static enum ap_status look_at_choice(struct ap_habit_rows *rows, size_t at, size
     if (count < (size_t)choice.experts || count % (size_t)choice.experts)
         return AP_OK;
     size_t end = last;
-    for (size_t next = last + 1; next <= last + (last - first) / (count - 1) && ap_habit_is_of_step(rows, at, next); next++)
+    for (size_t next = last + 1; next < last + (last - first) / (count - 1) && ap_habit_is_of_step(rows, at, next); next++)
         end = is_of_all(rows, next, &choice) ? next : end;
+    if (choice.is_best && !is_one_of(rows, at, end, &choice))
+        return AP_OK;
     return ap_habit_add_stretch(rows, AP_HABIT_unused_expert, first, end, (double)choice.chosen / (double)choice.experts,
                                 reterr);
 }
@@ -314,8 +395,12 @@ static enum ap_status find_adapters(struct ap_habit_rows *rows, struct ap_error 
 enum ap_status ap_habit_find_experts(struct ap_habit_rows *rows, struct ap_error *reterr)
 {
     for (size_t at = 0, behind = 0; at < rows->item_count; at++)
-        if (at >= behind && AP_HAS(ap_item_words(rows, &rows->items[at]), TOP))
-            AP_TRY(ap_habit_dims_of(rows, rows->items[at].row).bytes ? look_at_choice(rows, at, &behind, reterr)
-                                                                     : look_at_choice_alone(rows, at, &behind, reterr));
+        if (at >= behind && is_choice(rows, at)) {
+            bool has_sizes = ap_habit_dims_of(rows, rows->items[at].row).bytes;
+            if (has_sizes)
+                AP_TRY(look_at_choice(rows, at, &behind, reterr));
+            else if (!is_best(rows, at))
+                AP_TRY(look_at_choice_alone(rows, at, &behind, reterr));
+        }
     return rows->node_sequences.count || rows->has_optimizer ? AP_OK : find_adapters(rows, reterr);
 }

@@ -7,7 +7,7 @@
 #include "poison.h"
 
 /* What names stand for in the patterns below; the first entry that matches. */
-enum sign { POWER, MEAN, VARIANCE, ROOT, TANH, ERF, SOFTMAX, LOGARITHM, CHECK, OF_CHECK, POINTWISE, SIGN_COUNT };
+enum sign { POWER, MEAN, VARIANCE, ROOT, TANH, ERF, SOFTMAX, SIGMOID, LOGARITHM, CHECK, OF_CHECK, POINTWISE, SIGN_COUNT };
 static const char *const signs[SIGN_COUNT] = {
     [POWER] = "aten::pow|aten::square",
     [MEAN] = "aten::mean",
@@ -16,6 +16,7 @@ static const char *const signs[SIGN_COUNT] = {
     [TANH] = "aten::tanh",
     [ERF] = "aten::erf",
     [SOFTMAX] = "aten::softmax",
+    [SIGMOID] = "aten::sigmoid",
     [LOGARITHM] = "aten::log",
     [CHECK] = "aten::isnan|aten::isinf|aten::isfinite",
     [OF_CHECK] = "aten::any|aten::all|aten::is_nonzero|aten::logical_not|aten::bitwise_not|aten::logical_or|"
@@ -34,9 +35,13 @@ struct form {
 };
 /* Shares: of so many passes over the tensor one or two are left, measured with small layers on the CPU. */
 static const struct form forms[] = {
-    { { POWER, MEAN, ROOT }, 3, 3, 2, 3, 0.3 },  { { VARIANCE, ROOT }, 2, 3, 2, 3, 0.3 },
-    { { POWER, TANH }, 2, 3, 1, 2, 0.3 },        { { ERF }, 1, 0, 1, 2, 0.3 },
+    { { POWER, MEAN, ROOT }, 3, 3, 2, 3, 0.3 },
+    { { VARIANCE, ROOT }, 2, 3, 2, 3, 0.3 },
+    { { POWER, TANH }, 2, 3, 1, 2, 0.3 },
+    { { ERF }, 1, 0, 1, 2, 0.3 },
     { { SOFTMAX, LOGARITHM }, 2, 4, 0, 4, 0.3 },
+    /* y log p + (1 - y) log(1 - p); a focal loss has more between both, and little that an operator saves */
+    { { SIGMOID, LOGARITHM, LOGARITHM }, 3, 4, 0, 4, 0.45 },
 };
 
 static int sign_of(struct ap_habit_rows *rows, size_t at)

@@ -18,13 +18,16 @@ _Static_assert(AP_WORD_COUNT <= 63, "habit_words.def: no bit is left for one mor
 
 #define MOST_NODES_OPEN 32
 #define MOST_STEPS ((1u << 30) - 1)
-#define MOST_NODES_OF_ONE 64   /* more would be of calls that were not recorded */
-#define MOST_PARAMETERS 2      /* of a node, that are told apart */
-#define LEAST_ZEROS 2          /* Adam has two for each tensor */
-#define FUSED_NEEDS (7.0 / 19) /* tensors that Adam reads and writes when fused, and one operator after the other */
-#define ORDER_GAIN 4.0         /* so many times less arithmetic in another order */
-#define MOST_TO_USER 24        /* operators behind both products that may use the first one */
-#define MOST_CALLERS 3         /* operators around a product: linear, matmul */
+#define MOST_NODES_OF_ONE 64 /* more would be of calls that were not recorded */
+#define MOST_PARAMETERS 2    /* of a node, that are told apart */
+#define LEAST_ZEROS 2        /* Adam has two for each tensor */
+#define FUSED_NEEDS 0.11     /* of longer operators of Adam's, where it is fused: the least that was measured */
+#define FUSED_SGD_NEEDS 0.35 /* likewise of SGD's, with weight decay or Nesterov's momentum, which make tensors; */
+#define FUSED_MOMENTUM 0.6   /* with momentum alone, which is kept in place; */
+#define FUSED_PLAIN 0.84     /* without: the one sum reads and writes as much as when it is fused */
+#define ORDER_GAIN 4.0       /* so many times less arithmetic in another order */
+#define MOST_TO_USER 24      /* operators behind both products that may use the first one */
+#define MOST_CALLERS 3       /* operators around a product: linear, matmul */
 
 struct product {
     double batch, rows, inner, columns; /* of the last product; batch 0 = none */
@@ -102,6 +105,8 @@ struct reading {
     int64_t update_ns, long_ns; /* end of the optimizer step that is read, and the sum of its longer operators */
     int64_t lists_ns;           /* sum of its operators on lists of tensors */
     int64_t update_covered_ns;  /* by one of its operators */
+    bool keeps_momentum;        /* one of them scales in place */
+    bool makes_sums;            /* one of them adds, not in place */
     int64_t summed_ns;          /* end of the last sum in a node */
     uint32_t sums;              /* in the node that is the last item */
     int64_t zeros_ns;           /* until the zeros for the optimizer's state are there */
@@ -368,6 +373,16 @@ static void keep_unused_products(struct ap_habit_rows *rows, size_t first)
     rows->loop_count = kept;
 }
 
+/* Of its longer operators, which go over memory. */
+static double share_when_fused(const struct ap_habit_rows *rows, const struct reading *reading)
+{
+    if (!ap_text_is(ap_row_name(rows->trace, reading->update), "Optimizer.step#SGD.step"))
+        return FUSED_NEEDS;
+    if (reading->makes_sums)
+        return FUSED_SGD_NEEDS;
+    return reading->keeps_momentum ? FUSED_MOMENTUM : FUSED_PLAIN;
+}
+
 /* A fused optimizer goes once over the tensors, and calls nothing small. On the host longer lists are gone over as short
  * ones are: what they save is the way to the calls. */
 static void end_update(struct ap_habit_rows *rows, struct reading *reading)
@@ -375,7 +390,8 @@ static void end_update(struct ap_habit_rows *rows, struct reading *reading)
     if (reading->update == AP_NO_ROW)
         return;
     int64_t dur_ns = rows->trace->events.dur_ns[reading->update];
-    int64_t kept_ns = reading->lists_ns ? reading->lists_ns : ap_share_of(reading->long_ns, FUSED_NEEDS);
+    double share = share_when_fused(rows, reading);
+    int64_t kept_ns = reading->lists_ns ? reading->lists_ns : ap_share_of(reading->long_ns, share);
     (void)ap_habit_add(rows->habits, AP_HABIT_optimizer_step, reading->update, dur_ns,
                        dur_ns > kept_ns ? dur_ns - kept_ns : 0);
     if (reading->zeros_count >= LEAST_ZEROS) {
@@ -405,10 +421,14 @@ static void follow_update(struct ap_habit_rows *rows, struct reading *reading, u
         reading->update_ns = end_ns;
         reading->long_ns = reading->zeros_ns = reading->lists_ns = 0;
         reading->zeros_count = 0;
+        reading->keeps_momentum = reading->makes_sums = false;
         reading->update_covered_ns = start_ns;
     } else if (reading->update != AP_NO_ROW && ap_habit_is_operator(rows, row) && start_ns >= reading->update_covered_ns) {
         reading->long_ns += end_ns - start_ns >= AP_HABIT_SHORT_NS ? end_ns - start_ns : 0;
-        bool takes_list = ap_text_starts_with(ap_row_name(rows->trace, row), "aten::_foreach_");
+        struct ap_text name = ap_row_name(rows->trace, row);
+        bool takes_list = ap_text_starts_with(name, "aten::_foreach_");
+        reading->keeps_momentum |= ap_text_is(name, "aten::mul_");
+        reading->makes_sums |= ap_text_is(name, "aten::add");
         reading->lists_ns += takes_list && !rows->facts->links.count ? end_ns - start_ns : 0;
         reading->update_covered_ns = end_ns;
         follow_zeros(rows, reading, row, name_words);

@@ -489,7 +489,8 @@ static enum ap_status look_at_sparse(struct ap_habit_rows *rows, size_t at, stru
 
 /* ---- penalties on weights ---- */
 
-/* abs(W).sum() + ...: of one weight after the other, each with a node. */
+/* abs(W).sum() + ...: of one weight after the other, each with a node. Gradients of the same sizes make none, and what is
+ * read value by value is for a log. */
 static enum ap_status look_at_penalty(struct ap_habit_rows *rows, size_t at, size_t *ret_end, struct ap_error *reterr)
 {
     size_t end = at, count = 0, last = at;
@@ -499,13 +500,13 @@ static enum ap_status look_at_penalty(struct ap_habit_rows *rows, size_t at, siz
         uint64_t words = ap_item_words(rows, &rows->items[end]);
         bool has_sizes = ap_habit_read_tensors(rows, end, &list);
         if (has_sizes && AP_HAS(words, MAGNITUDE)) {
-            if (!ap_item_sequence(rows, &rows->items[end]) || !ap_habit_is_trained(rows, end, 0))
+            if (!ap_habit_makes_node(rows, end) || !ap_habit_is_trained(rows, end, 0))
                 break;
             if (!count)
                 first = list;
             differ |= !ap_tensor_equal(&first.tensors[0], &list.tensors[0]);
             count++;
-        } else if (has_sizes && !AP_HAS(words, REDUCTION)) {
+        } else if (AP_HAS(words, SCALAR) || (has_sizes && !AP_HAS(words, REDUCTION))) {
             break; /* of numbers alone: the sum of the sums */
         }
         if (ap_item_sequence(rows, &rows->items[end]))

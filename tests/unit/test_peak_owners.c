@@ -442,6 +442,35 @@ static void layers_that_a_function_calls_are_no_leak(void)
     }
 }
 
+/* Without stacks: a pass that found no room in one of its last layers. A loop that goes on, or one in which each round has a
+ * result of every weight, is no such pass. */
+static void a_pass_that_breaks_off_is_no_leak(void)
+{
+    enum { BREAKS_OFF, GOES_ON, RUNS_ALL_LAYERS, KINDS };
+    for (int kind = BREAKS_OFF; kind < KINDS; kind++) {
+        struct bench bench;
+        const int64_t mib = 1 << 20;
+        uint64_t kept[PASSES];
+        begin(&bench);
+        history(&bench);
+        for (int i = 0; i < 2 * (PASSES + 3); i++)
+            live(&bench, alloc(&bench, (1 + i % 2) * mib, 0), (1 + i % 2) * mib, 0);
+        for (int i = 0; i < PASSES; i++) {
+            for (int results = kind == RUNS_ALL_LAYERS ? 2 * (PASSES + 3) : 2; results > 0; results--)
+                give_back(&bench, alloc(&bench, 9000, 0), 9000, 0);
+            kept[i] = alloc(&bench, 1000, 0);
+        }
+        if (kind != GOES_ON)
+            entry(&bench, AP_ACTION_OOM, 0, 9000, 0);
+        for (int i = 0; i < PASSES; i++)
+            live(&bench, kept[i], 1000, 0);
+        segment(&bench, 0, -1);
+        pass(&bench, 20);
+        ok(is_named(at(&bench, "memory.leaks"), "verdict", kind == BREAKS_OFF ? "unknown" : "leak"), "layers, or rounds");
+        end(&bench);
+    }
+}
+
 /* A cache that is made anew with each token, one row larger: by design, and what is live is always one allocation. */
 static void a_cache_that_is_made_anew_is_no_leak(void)
 {
@@ -2662,6 +2691,7 @@ int main(void)
     passes_behind_a_failure_are_counted();
     a_segment_hides_no_allocation();
     layers_that_a_function_calls_are_no_leak();
+    a_pass_that_breaks_off_is_no_leak();
     state_that_is_set_up_is_no_leak();
     a_constructor_makes_more_than_weights();
     a_checkpoint_beside_the_weights_is_a_copy();

@@ -178,6 +178,48 @@ static enum ap_status are_layers(const struct ap_owners *owners, uint32_t device
     return AP_OK;
 }
 
+/* Weights whose sizes repeat. */
+struct repeated {
+    double bytes, matched[2]; /* of all; of those that come a few times for each period, and for each and one more */
+    uint32_t count, least;    /* of all; of the size that comes least often */
+};
+
+static struct repeated sum_repeated(const int64_t *sizes, uint32_t count, uint32_t periods)
+{
+    struct repeated sum = { .least = UINT32_MAX };
+    for (uint32_t i = 0, same; i < count; i += same) {
+        for (same = 1; i + same < count && sizes[i + same] == sizes[i];)
+            same++;
+        if (same < AP_LEAST_PERIODS)
+            continue;
+        double bytes = (double)sizes[i] * same;
+        sum.bytes += bytes;
+        sum.count += same;
+        sum.least = same < sum.least ? same : sum.least;
+        for (uint32_t last = 0; last < 2; last++)
+            sum.matched[last] += same % (periods + last) == 0 && same / (periods + last) <= MOST_OF_A_LAYER ? bytes : 0;
+    }
+    return sum;
+}
+
+/* A pass that found no room ends before its last layer. A step runs the whole model, where each weight has a result at
+ * least; what allocates less often is a part of it, and that comes no more often than there are layers. */
+static bool broke_off(const struct ap_replay *replay, const struct ap_replay_device *of, const struct ap_periods *periods,
+                      const struct repeated *weights)
+{
+    const struct ap_actions *actions = &replay->snapshot->actions;
+    uint32_t begin = periods->bounds[0], end = periods->bounds[periods->bound_count - 1];
+    uint64_t allocs = 0;
+    bool failed = false;
+    for (uint32_t i = begin; i < of->entry_count; i++) {
+        uint32_t action = actions->name[of->first_entry + i].id;
+        allocs += i < end && action == AP_ACTION_ALLOC;
+        failed = failed || (i >= end && action == AP_ACTION_OOM);
+    }
+    uint32_t count = ap_period_count(periods);
+    return failed && weights->count && count <= weights->least && allocs < (uint64_t)count * weights->count;
+}
+
 /* Without stacks layers are told by weights alone: of those that are there before and stay, nearly all sizes that repeat do
  * so once or more for each period. The last layer may be outside of the periods. */
 static enum ap_status repeat_as_weights(const struct ap_owners *owners, uint32_t device, const struct ap_periods *periods,
@@ -185,27 +227,21 @@ static enum ap_status repeat_as_weights(const struct ap_owners *owners, uint32_t
 {
     struct ap_owned_device before;
     int64_t *sizes;
-    uint32_t count = 0, of = ap_period_count(periods);
-    double repeated = 0, matched[2] = { 0, 0 };
+    uint32_t count = 0;
     AP_TRY(ap_owned_take_at(owners, device, periods->bounds[0], &before, reterr));
     enum ap_status status = AP_ALLOC(owners->gate, sizes, before.count, reterr);
     for (uint32_t i = 0; i < before.count && status == AP_OK; i++)
         if (before.list[i].end == AP_NO_ENTRY && before.list[i].bytes >= LEAST_WEIGHT_BYTES)
             sizes[count++] = before.list[i].bytes;
-    if (status == AP_OK)
+    if (status == AP_OK) {
         ap_sort(sizes, count, sizeof(*sizes), ap_by_int64);
-    for (uint32_t i = 0, same; i < count; i += same) {
-        for (same = 1; i + same < count && sizes[i + same] == sizes[i];)
-            same++;
-        double bytes = same >= AP_LEAST_PERIODS ? (double)sizes[i] * same : 0;
-        repeated += bytes;
-        for (uint32_t last = 0; last < 2; last++)
-            matched[last] += same % (of + last) == 0 && same / (of + last) <= MOST_OF_A_LAYER ? bytes : 0;
-    }
-    if (status == AP_OK)
+        struct repeated sum = sum_repeated(sizes, count, ap_period_count(periods));
+        double least = LAYER_SHARE * sum.bytes;
+        *ret_layers = (sum.bytes > 0 && (sum.matched[0] >= least || sum.matched[1] >= least)) ||
+                      broke_off(owners->replay, &owners->replay->devices[device], periods, &sum);
         AP_FREE(owners->gate, sizes, before.count);
+    }
     ap_owned_release(owners, &before);
-    *ret_layers = repeated > 0 && (matched[0] >= LAYER_SHARE * repeated || matched[1] >= LAYER_SHARE * repeated);
     return status;
 }
 

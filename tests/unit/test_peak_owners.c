@@ -851,6 +851,50 @@ static void copies_that_are_made_anew_are_copies(void)
     end(&bench);
 }
 
+/* Between two passes of a training a line makes the sizes of the weights and of their state, and gives all back: cloned to be
+ * saved. Beside gradients they may be those, clipped; zeros are no clones, and a part of the weights is none of them. */
+static void a_state_that_is_cloned_to_be_saved_is_a_copy(void)
+{
+    enum { MIB = 1 << 20, SAVED, BESIDE_GRADIENTS, ZEROS, IN_PART, KINDS };
+    for (int kind = SAVED; kind < KINDS; kind++) {
+        struct bench bench;
+        uint64_t gradients[8], clones[24];
+        begin(&bench);
+        uint32_t built = stack(&bench, MODULE_PY "|convert;/u/train.py|main"), forward = stack(&bench, forward_frames);
+        uint32_t backward = stack(&bench, backward_frames);
+        uint32_t state = stack(&bench, "/x/site-packages/torch/optim/adam.py|_init_group;/u/train.py|main");
+        uint32_t cloned = stack(&bench, kind == ZEROS ? "??|at::_ops::zeros_like::call(X);/u/keep.py|copies;/u/train.py|main"
+                                                      : "/u/keep.py|copies;/u/train.py|main");
+        int sets = kind == BESIDE_GRADIENTS ? 1 : 3, weights = kind == IN_PART ? 4 : 8;
+        history(&bench);
+        for (int i = 0; i < 8; i++)
+            live(&bench, alloc(&bench, (1 + i) * MIB, built), (1 + i) * MIB, built);
+        for (int i = 0; i < 16; i++)
+            live(&bench, alloc(&bench, (1 + i / 2) * MIB, state), (1 + i / 2) * MIB, state);
+        for (int step = 0; step < 2; step++) {
+            give_back(&bench, alloc(&bench, 10, forward), 10, forward);
+            for (int i = 0; i < 8; i++)
+                gradients[i] = alloc(&bench, (1 + i) * MIB, backward);
+            wait_for(&bench, 40);
+            for (int i = 0; i < 8 && kind != BESIDE_GRADIENTS; i++)
+                give_back(&bench, gradients[i], (1 + i) * MIB, built);
+            for (int i = 0; i < sets * weights; i++)
+                clones[i] = alloc(&bench, (1 + i / sets) * MIB, cloned);
+            wait_for(&bench, 40);
+            for (int i = 0; i < sets * weights; i++)
+                give_back(&bench, clones[i], (1 + i / sets) * MIB, cloned);
+            for (int i = 0; i < 8 && kind == BESIDE_GRADIENTS; i++)
+                give_back(&bench, gradients[i], (1 + i) * MIB, built);
+        }
+        wait_for(&bench, 2000);
+        segment(&bench, 0, -1);
+        pass(&bench, 20);
+        is_int(of_category(&bench, 0, "copies of weights"), kind == SAVED ? 3 * 36 * MIB : 0, "clones, or none");
+        is_int(of_category(&bench, 0, "parameters"), 36 * MIB, "the weights");
+        end(&bench);
+    }
+}
+
 /* A second model of the same sizes is built after the first one was trained. Where the lines that ran the first go on beside
  * its own, both are trained; where they do not, the first one is only still there. */
 static void models_that_are_trained_side_by_side_are_no_copies(void)
@@ -2674,6 +2718,7 @@ int main(void)
     caches_that_grow_are_told_by_their_sizes();
     without_gradients_there_is_no_graph();
     copies_that_are_made_anew_are_copies();
+    a_state_that_is_cloned_to_be_saved_is_a_copy();
     states_that_stay_are_no_copies();
     state_is_told_by_where_it_is_made();
     what_is_added_to_is_no_state();

@@ -471,6 +471,42 @@ static void a_pass_that_breaks_off_is_no_leak(void)
     }
 }
 
+/* Without stacks: each round goes through all again that the rounds before kept. One that keeps nothing only becomes longer,
+ * and of rounds that are long and short by turns nothing tells that they are rounds. */
+static void rounds_that_become_longer_tell_a_leak(void)
+{
+    enum { LONGER, KEEPS_NOTHING, BY_TURNS, KINDS, ROUNDS = 14 };
+    for (int kind = LONGER; kind < KINDS; kind++) {
+        struct bench bench;
+        uint64_t kept[ROUNDS][6];
+        begin(&bench);
+        history(&bench);
+        for (int i = 0; i < ROUNDS; i++) {
+            uint64_t batch = alloc(&bench, 777, 0);
+            for (int j = 0; j < 6; j++)
+                kept[i][j] = alloc(&bench, 1000, 0);
+            uint64_t last = alloc(&bench, 1500, 0);
+            for (int j = 0; j < 8 * (1 + (kind == BY_TURNS ? (i * 5) % 7 : i)); j++) {
+                uint64_t next = alloc(&bench, 1500, 0); /* a gradient is there until the next one is */
+                give_back(&bench, last, 1500, 0);
+                last = next;
+            }
+            give_back(&bench, last, 1500, 0);
+            for (int j = 0; j < 6 && kind == KEEPS_NOTHING; j++)
+                give_back(&bench, kept[i][j], 1000, 0);
+            give_back(&bench, batch, 777, 0);
+        }
+        for (int i = 0; i < 6 * ROUNDS && kind != KEEPS_NOTHING; i++)
+            live(&bench, kept[i / 6][i % 6], 1000, 0);
+        segment(&bench, 0, -1);
+        pass(&bench, 20);
+        bool leaks = is_named(at(&bench, "memory.leaks"), "verdict", "leak");
+        ok(leaks == (kind == LONGER), "a leak, or none");
+        ok(is_named(at(&bench, "memory.leaks"), "period_source", "longer rounds") == (kind == LONGER), "how it was found");
+        end(&bench);
+    }
+}
+
 /* A cache that is made anew with each token, one row larger: by design, and what is live is always one allocation. */
 static void a_cache_that_is_made_anew_is_no_leak(void)
 {
@@ -851,8 +887,8 @@ static void copies_that_are_made_anew_are_copies(void)
     end(&bench);
 }
 
-/* Between two passes of a training a line makes the sizes of the weights and of their state, and gives all back: cloned to be
- * saved. Beside gradients they may be those, clipped; zeros are no clones, and a part of the weights is none of them. */
+/* Between two passes of a training a line makes the sizes of the weights and of their state, and gives all back: cloned to
+ * be saved. Beside gradients they may be those, clipped; zeros are no clones, and a part of the weights is none of them. */
 static void a_state_that_is_cloned_to_be_saved_is_a_copy(void)
 {
     enum { MIB = 1 << 20, SAVED, BESIDE_GRADIENTS, ZEROS, IN_PART, KINDS };
@@ -2134,7 +2170,7 @@ static void outputs_of_the_step_before_need_not_be_held(void)
     }
 }
 
-/* A queue of five: two would do. In the other order they are the layers of a pass, and a cache drops its oldest by design. */
+/* A queue of five: two would do. In the other order they are the layers of a pass; a cache drops its oldest by design. */
 static void batches_far_ahead_need_not_be_held(void)
 {
     enum { QUEUE, LAYERS, CACHE, KINDS };
@@ -2741,6 +2777,7 @@ int main(void)
     a_segment_hides_no_allocation();
     layers_that_a_function_calls_are_no_leak();
     a_pass_that_breaks_off_is_no_leak();
+    rounds_that_become_longer_tell_a_leak();
     state_that_is_set_up_is_no_leak();
     a_constructor_makes_more_than_weights();
     a_checkpoint_beside_the_weights_is_a_copy();

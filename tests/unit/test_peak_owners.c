@@ -2255,6 +2255,30 @@ static void temporaries_of_a_step_need_not_be_held(void)
     is_avoidable(&bench, "step_temporaries", 3000, 3000);
 }
 
+/* A step fails for its terms, which it still holds; or for the state that it sets up, which is none. */
+static void temporaries_of_a_step_that_fails_are_told(void)
+{
+    for (int state = 0; state < 2; state++) {
+        struct bench bench;
+        begin(&bench);
+        uint32_t built = stack(&bench, MODULE_PY "|convert;/u/train.py|main");
+        uint32_t made = stack(&bench, state ? "/x/torch/optim/adam.py|_init_group;/u/train.py|main" : step_frames);
+        history(&bench);
+        for (int i = 0; i < 4; i++)
+            live(&bench, alloc(&bench, 1000, built), 1000, built);
+        wait_for(&bench, 200);
+        for (int i = 0; i < 3; i++)
+            live(&bench, alloc(&bench, 1000, made), 1000, made);
+        entry(&bench, AP_ACTION_OOM, 0, 1024, made);
+        segment(&bench, 0, -1);
+        pass(&bench, 20);
+        is_int(at(&bench, "memory.oom_summary.in_optimizer_count")->as.integer, 1, "where the request failed");
+        is_int(number(at(&bench, "memory.avoidable.step_temporaries"), "held_bytes"), state ? 0 : 3000, "its terms");
+        is_int(of_category(&bench, 0, "optimizer state"), state ? 3000 : 0, "its state");
+        end(&bench);
+    }
+}
+
 static void a_spike_stands_above_the_usual(void)
 {
     struct bench bench;
@@ -2794,6 +2818,7 @@ int main(void)
     a_queue_may_end_with_its_loop();
     results_that_are_joined_are_there_twice();
     temporaries_of_a_step_need_not_be_held();
+    temporaries_of_a_step_that_fails_are_told();
     a_spike_stands_above_the_usual();
     what_fills_up_is_no_spike();
     frames_have_signs();

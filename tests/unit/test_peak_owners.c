@@ -1698,6 +1698,29 @@ static void large_tensors_save_what_the_peak_falls_by(void)
     }
 }
 
+/* A dense gradient of an embedding is named by a frame of C++; one of another weight, as large, is not. */
+static void dense_gradients_of_tables_are_told(void)
+{
+    static const char table[] = "??|at::_ops::zeros::call(X);??|at::_ops::embedding_dense_backward::call(X);"
+                                "??|torch::autograd::generated::EmbeddingBackward0::apply(X)";
+    static const char other[] = "??|at::_ops::mm::call(X);??|torch::autograd::generated::MmBackward0::apply(X)";
+    struct bench bench;
+    begin(&bench);
+    uint32_t of[2] = { stack(&bench, table), stack(&bench, other) }, step = stack(&bench, step_frames);
+    uint32_t built = stack(&bench, MODULE_PY "|convert;/u/train.py|main");
+    history(&bench);
+    live(&bench, alloc(&bench, 500, built), 500, built);
+    for (int i = 0; i < 2; i++)
+        live(&bench, alloc(&bench, 500, of[i]), 500, of[i]);
+    wait_for(&bench, 200);
+    give_back(&bench, alloc(&bench, 70, step), 70, step);
+    segment(&bench, 0, -1);
+    pass(&bench, 20);
+    is_int(number(at(&bench, "memory.peak"), "table_gradients_bytes"), 500, "the table's");
+    is_int(number(at(&bench, "memory.peak"), "gradients_bytes"), 1000, "both are gradients");
+    end(&bench);
+}
+
 /* The same layer called by the forward, and by a checkpoint in the backward pass. */
 static void what_a_checkpoint_computes_again_is_told(void)
 {
@@ -2767,6 +2790,7 @@ int main(void)
     graphs_that_backward_leaves_need_not_be_held();
     a_failed_backward_leaves_no_graph();
     large_tensors_save_what_the_peak_falls_by();
+    dense_gradients_of_tables_are_told();
     what_a_checkpoint_computes_again_is_told();
     layers_without_a_checkpoint_are_told();
     gathered_weights_and_workspaces_are_told();

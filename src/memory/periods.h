@@ -9,15 +9,16 @@
 
 /** In the order in which they are tried. */
 enum ap_period_source {
-    AP_PERIODS_NONE,        /* too short a history */
-    AP_PERIODS_ANNOTATIONS, /* external annotations: ProfilerStep#N, Optimizer.step..., or another name with "step" or
+    AP_PERIODS_NONE,         /* too short a history */
+    AP_PERIODS_ANNOTATIONS,  /* external annotations: ProfilerStep#N, Optimizer.step..., or another name with "step" or
                                "iteration" in it, of several the one that occurs least. Where each ProfilerStep holds as
                                many beginnings of Optimizer.step..., these, which reach further */
-    AP_PERIODS_REPETITION,  /* a stack (without stacks: a size) that allocates again and again at even distances, or at
+    AP_PERIODS_REPETITION,   /* a stack (without stacks: a size) that allocates again and again at even distances, or at
                                distances that are even but for a few; of several the one with the longest. Where there is
                                none, a line of the user's code: warm-up and loop may call the same */
-    AP_PERIODS_EQUAL_PARTS, /* as many allocations in each */
-    AP_PERIODS_PASSES       /* a forward and its backward pass: for who knows them */
+    AP_PERIODS_EQUAL_PARTS,  /* as many allocations in each */
+    AP_PERIODS_PASSES,       /* a forward and its backward pass: for who knows them */
+    AP_PERIODS_LONGER_ROUNDS /* without stacks, a size that comes at distances which grow: for who asks for them */
 };
 
 #define AP_LEAST_PERIODS 4u

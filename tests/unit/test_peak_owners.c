@@ -442,6 +442,71 @@ static void layers_that_a_function_calls_are_no_leak(void)
     }
 }
 
+/* Without stacks: a pass that found no room in one of its last layers. A loop that goes on, or one in which each round has a
+ * result of every weight, is no such pass. */
+static void a_pass_that_breaks_off_is_no_leak(void)
+{
+    enum { BREAKS_OFF, GOES_ON, RUNS_ALL_LAYERS, KINDS };
+    for (int kind = BREAKS_OFF; kind < KINDS; kind++) {
+        struct bench bench;
+        const int64_t mib = 1 << 20;
+        uint64_t kept[PASSES];
+        begin(&bench);
+        history(&bench);
+        for (int i = 0; i < 2 * (PASSES + 3); i++)
+            live(&bench, alloc(&bench, (1 + i % 2) * mib, 0), (1 + i % 2) * mib, 0);
+        for (int i = 0; i < PASSES; i++) {
+            for (int results = kind == RUNS_ALL_LAYERS ? 2 * (PASSES + 3) : 2; results > 0; results--)
+                give_back(&bench, alloc(&bench, 9000, 0), 9000, 0);
+            kept[i] = alloc(&bench, 1000, 0);
+        }
+        if (kind != GOES_ON)
+            entry(&bench, AP_ACTION_OOM, 0, 9000, 0);
+        for (int i = 0; i < PASSES; i++)
+            live(&bench, kept[i], 1000, 0);
+        segment(&bench, 0, -1);
+        pass(&bench, 20);
+        ok(is_named(at(&bench, "memory.leaks"), "verdict", kind == BREAKS_OFF ? "unknown" : "leak"), "layers, or rounds");
+        end(&bench);
+    }
+}
+
+/* Without stacks: each round goes through all again that the rounds before kept. One that keeps nothing only becomes longer,
+ * and of rounds that are long and short by turns nothing tells that they are rounds. */
+static void rounds_that_become_longer_tell_a_leak(void)
+{
+    enum { LONGER, KEEPS_NOTHING, BY_TURNS, KINDS, ROUNDS = 14 };
+    for (int kind = LONGER; kind < KINDS; kind++) {
+        struct bench bench;
+        uint64_t kept[ROUNDS][6];
+        begin(&bench);
+        history(&bench);
+        for (int i = 0; i < ROUNDS; i++) {
+            uint64_t batch = alloc(&bench, 777, 0);
+            for (int j = 0; j < 6; j++)
+                kept[i][j] = alloc(&bench, 1000, 0);
+            uint64_t last = alloc(&bench, 1500, 0);
+            for (int j = 0; j < 8 * (1 + (kind == BY_TURNS ? (i * 5) % 7 : i)); j++) {
+                uint64_t next = alloc(&bench, 1500, 0); /* a gradient is there until the next one is */
+                give_back(&bench, last, 1500, 0);
+                last = next;
+            }
+            give_back(&bench, last, 1500, 0);
+            for (int j = 0; j < 6 && kind == KEEPS_NOTHING; j++)
+                give_back(&bench, kept[i][j], 1000, 0);
+            give_back(&bench, batch, 777, 0);
+        }
+        for (int i = 0; i < 6 * ROUNDS && kind != KEEPS_NOTHING; i++)
+            live(&bench, kept[i / 6][i % 6], 1000, 0);
+        segment(&bench, 0, -1);
+        pass(&bench, 20);
+        bool leaks = is_named(at(&bench, "memory.leaks"), "verdict", "leak");
+        ok(leaks == (kind == LONGER), "a leak, or none");
+        ok(is_named(at(&bench, "memory.leaks"), "period_source", "longer rounds") == (kind == LONGER), "how it was found");
+        end(&bench);
+    }
+}
+
 /* A cache that is made anew with each token, one row larger: by design, and what is live is always one allocation. */
 static void a_cache_that_is_made_anew_is_no_leak(void)
 {
@@ -820,6 +885,50 @@ static void copies_that_are_made_anew_are_copies(void)
     is_int(of_category(&bench, 0, "parameters"), 22 * MIB, "the weights");
     is_int(of_category(&bench, 0, "copies of weights"), 44 * MIB, "two copies");
     end(&bench);
+}
+
+/* Between two passes of a training a line makes the sizes of the weights and of their state, and gives all back: cloned to
+ * be saved. Beside gradients they may be those, clipped; zeros are no clones, and a part of the weights is none of them. */
+static void a_state_that_is_cloned_to_be_saved_is_a_copy(void)
+{
+    enum { MIB = 1 << 20, SAVED, BESIDE_GRADIENTS, ZEROS, IN_PART, KINDS };
+    for (int kind = SAVED; kind < KINDS; kind++) {
+        struct bench bench;
+        uint64_t gradients[8], clones[24];
+        begin(&bench);
+        uint32_t built = stack(&bench, MODULE_PY "|convert;/u/train.py|main"), forward = stack(&bench, forward_frames);
+        uint32_t backward = stack(&bench, backward_frames);
+        uint32_t state = stack(&bench, "/x/site-packages/torch/optim/adam.py|_init_group;/u/train.py|main");
+        uint32_t cloned = stack(&bench, kind == ZEROS ? "??|at::_ops::zeros_like::call(X);/u/keep.py|copies;/u/train.py|main"
+                                                      : "/u/keep.py|copies;/u/train.py|main");
+        int sets = kind == BESIDE_GRADIENTS ? 1 : 3, weights = kind == IN_PART ? 4 : 8;
+        history(&bench);
+        for (int i = 0; i < 8; i++)
+            live(&bench, alloc(&bench, (1 + i) * MIB, built), (1 + i) * MIB, built);
+        for (int i = 0; i < 16; i++)
+            live(&bench, alloc(&bench, (1 + i / 2) * MIB, state), (1 + i / 2) * MIB, state);
+        for (int step = 0; step < 2; step++) {
+            give_back(&bench, alloc(&bench, 10, forward), 10, forward);
+            for (int i = 0; i < 8; i++)
+                gradients[i] = alloc(&bench, (1 + i) * MIB, backward);
+            wait_for(&bench, 40);
+            for (int i = 0; i < 8 && kind != BESIDE_GRADIENTS; i++)
+                give_back(&bench, gradients[i], (1 + i) * MIB, built);
+            for (int i = 0; i < sets * weights; i++)
+                clones[i] = alloc(&bench, (1 + i / sets) * MIB, cloned);
+            wait_for(&bench, 40);
+            for (int i = 0; i < sets * weights; i++)
+                give_back(&bench, clones[i], (1 + i / sets) * MIB, cloned);
+            for (int i = 0; i < 8 && kind == BESIDE_GRADIENTS; i++)
+                give_back(&bench, gradients[i], (1 + i) * MIB, built);
+        }
+        wait_for(&bench, 2000);
+        segment(&bench, 0, -1);
+        pass(&bench, 20);
+        is_int(of_category(&bench, 0, "copies of weights"), kind == SAVED ? 3 * 36 * MIB : 0, "clones, or none");
+        is_int(of_category(&bench, 0, "parameters"), 36 * MIB, "the weights");
+        end(&bench);
+    }
 }
 
 /* A second model of the same sizes is built after the first one was trained. Where the lines that ran the first go on beside
@@ -1589,6 +1698,29 @@ static void large_tensors_save_what_the_peak_falls_by(void)
     }
 }
 
+/* A dense gradient of an embedding is named by a frame of C++; one of another weight, as large, is not. */
+static void dense_gradients_of_tables_are_told(void)
+{
+    static const char table[] = "??|at::_ops::zeros::call(X);??|at::_ops::embedding_dense_backward::call(X);"
+                                "??|torch::autograd::generated::EmbeddingBackward0::apply(X)";
+    static const char other[] = "??|at::_ops::mm::call(X);??|torch::autograd::generated::MmBackward0::apply(X)";
+    struct bench bench;
+    begin(&bench);
+    uint32_t of[2] = { stack(&bench, table), stack(&bench, other) }, step = stack(&bench, step_frames);
+    uint32_t built = stack(&bench, MODULE_PY "|convert;/u/train.py|main");
+    history(&bench);
+    live(&bench, alloc(&bench, 500, built), 500, built);
+    for (int i = 0; i < 2; i++)
+        live(&bench, alloc(&bench, 500, of[i]), 500, of[i]);
+    wait_for(&bench, 200);
+    give_back(&bench, alloc(&bench, 70, step), 70, step);
+    segment(&bench, 0, -1);
+    pass(&bench, 20);
+    is_int(number(at(&bench, "memory.peak"), "table_gradients_bytes"), 500, "the table's");
+    is_int(number(at(&bench, "memory.peak"), "gradients_bytes"), 1000, "both are gradients");
+    end(&bench);
+}
+
 /* The same layer called by the forward, and by a checkpoint in the backward pass. */
 static void what_a_checkpoint_computes_again_is_told(void)
 {
@@ -2061,22 +2193,24 @@ static void outputs_of_the_step_before_need_not_be_held(void)
     }
 }
 
-/* A queue of five: two would do. In the other order they are the layers of a pass. */
+/* A queue of five: two would do. In the other order they are the layers of a pass; a cache drops its oldest by design. */
 static void batches_far_ahead_need_not_be_held(void)
 {
-    for (int falling = 0; falling < 2; falling++) {
+    enum { QUEUE, LAYERS, CACHE, KINDS };
+    for (int kind = QUEUE; kind < KINDS; kind++) {
         struct bench bench;
         uint64_t batches[5];
         begin(&bench);
-        uint32_t fill = stack(&bench, "/u/queue.py|fill;/u/train.py|main");
+        uint32_t fill =
+            stack(&bench, kind == CACHE ? "/u/lru.py|put;/u/train.py|main" : "/u/queue.py|fill;/u/train.py|main");
         history(&bench);
         for (int i = 0; i < 5; i++)
             batches[i] = alloc(&bench, 2000, fill);
         for (int i = 0; i < 5; i++) {
             wait_for(&bench, 40);
-            give_back(&bench, batches[falling ? 4 - i : i], 2000, 0);
+            give_back(&bench, batches[kind == LAYERS ? 4 - i : i], 2000, 0);
         }
-        is_avoidable(&bench, "batches_ahead", falling ? 0 : 10000, falling ? 0 : 6000);
+        is_avoidable(&bench, "batches_ahead", kind == QUEUE ? 10000 : 0, kind == QUEUE ? 6000 : 0);
     }
 }
 
@@ -2142,6 +2276,30 @@ static void temporaries_of_a_step_need_not_be_held(void)
         give_back(&bench, terms[i], 1000, step);
     live(&bench, weight, 100, forward);
     is_avoidable(&bench, "step_temporaries", 3000, 3000);
+}
+
+/* A step fails for its terms, which it still holds; or for the state that it sets up, which is none. */
+static void temporaries_of_a_step_that_fails_are_told(void)
+{
+    for (int state = 0; state < 2; state++) {
+        struct bench bench;
+        begin(&bench);
+        uint32_t built = stack(&bench, MODULE_PY "|convert;/u/train.py|main");
+        uint32_t made = stack(&bench, state ? "/x/torch/optim/adam.py|_init_group;/u/train.py|main" : step_frames);
+        history(&bench);
+        for (int i = 0; i < 4; i++)
+            live(&bench, alloc(&bench, 1000, built), 1000, built);
+        wait_for(&bench, 200);
+        for (int i = 0; i < 3; i++)
+            live(&bench, alloc(&bench, 1000, made), 1000, made);
+        entry(&bench, AP_ACTION_OOM, 0, 1024, made);
+        segment(&bench, 0, -1);
+        pass(&bench, 20);
+        is_int(at(&bench, "memory.oom_summary.in_optimizer_count")->as.integer, 1, "where the request failed");
+        is_int(number(at(&bench, "memory.avoidable.step_temporaries"), "held_bytes"), state ? 0 : 3000, "its terms");
+        is_int(of_category(&bench, 0, "optimizer state"), state ? 3000 : 0, "its state");
+        end(&bench);
+    }
 }
 
 static void a_spike_stands_above_the_usual(void)
@@ -2234,6 +2392,8 @@ static void frames_have_signs(void)
         { "/u/cache.py|__init__", AP_SIGN_INIT, false },
         { "/u/replay.py|add;/u/train.py|collect", AP_SIGN_BUFFER, false },
         { "/u/dqn.py|push;/u/dqn.py|main", AP_SIGN_BUFFER, false },
+        { "/u/feature_cache.py|put;/u/embed.py|main", AP_SIGN_BUFFER, false },
+        { "/u/feature_cache.py|get;/u/embed.py|main", AP_SIGN_NONE, false },
         { "/u/metrics.py|add;/u/train.py|main", AP_SIGN_NONE, false },
         { "/u/replay.py|sample;/u/train.py|main", AP_SIGN_NONE, false },
         { "/x/sglang/model_loader/loader.py|load_model;/x/sglang/engine.py|__init__", AP_SIGN_MODULE, false },
@@ -2630,6 +2790,7 @@ int main(void)
     graphs_that_backward_leaves_need_not_be_held();
     a_failed_backward_leaves_no_graph();
     large_tensors_save_what_the_peak_falls_by();
+    dense_gradients_of_tables_are_told();
     what_a_checkpoint_computes_again_is_told();
     layers_without_a_checkpoint_are_told();
     gathered_weights_and_workspaces_are_told();
@@ -2645,6 +2806,7 @@ int main(void)
     caches_that_grow_are_told_by_their_sizes();
     without_gradients_there_is_no_graph();
     copies_that_are_made_anew_are_copies();
+    a_state_that_is_cloned_to_be_saved_is_a_copy();
     states_that_stay_are_no_copies();
     state_is_told_by_where_it_is_made();
     what_is_added_to_is_no_state();
@@ -2662,6 +2824,8 @@ int main(void)
     passes_behind_a_failure_are_counted();
     a_segment_hides_no_allocation();
     layers_that_a_function_calls_are_no_leak();
+    a_pass_that_breaks_off_is_no_leak();
+    rounds_that_become_longer_tell_a_leak();
     state_that_is_set_up_is_no_leak();
     a_constructor_makes_more_than_weights();
     a_checkpoint_beside_the_weights_is_a_copy();
@@ -2678,6 +2842,7 @@ int main(void)
     a_queue_may_end_with_its_loop();
     results_that_are_joined_are_there_twice();
     temporaries_of_a_step_need_not_be_held();
+    temporaries_of_a_step_that_fails_are_told();
     a_spike_stands_above_the_usual();
     what_fills_up_is_no_spike();
     frames_have_signs();

@@ -463,6 +463,28 @@ static void what_a_caught_failure_had_to_spare_is_no_high_finding(void)
     }
 }
 
+/* What grew by less than lay free in pieces is not what failed the request; by more, it filled the device. */
+static void a_failure_in_pieces_comes_before_what_grew_by_less(void)
+{
+    for (int more = 0; more < 2; more++) {
+        const struct figure figures[] = {
+            { "memory.recorded.history", 1 },
+            { "memory.oom_summary.count", 1 },
+            { "memory.oom_summary.external_fragmentation_count", 1 },
+            { "memory.oom_summary.requested_bytes", 3e8 },
+            { "memory.oom_summary.inactive_bytes", 1e9 },
+            { "memory.summary.reserved_bytes", 9e9 },
+            { "memory.peak.requested_bytes", 8.8e9 },
+            { "memory.leaks.leaking", 1 },
+            { "memory.leaks.periods", 10 },
+            { "memory.leaks.sure", 1 },
+            { "memory.leaks.held_bytes", more ? 1.1e9 : 9e8 },
+            { "memory.leaks.leaking_ratio", 0.03 },
+        };
+        FIRST(figures, more ? "memory-leak" : "oom-fragmented", "memory-slack");
+    }
+}
+
 static void a_clean_run_gets_no_advice(void)
 {
     static const struct figure figures[] = {
@@ -670,6 +692,7 @@ int main(void)
     full_memory_is_not_called_slack();
     cache_that_each_step_fills_is_not_called_slack();
     what_a_caught_failure_had_to_spare_is_no_high_finding();
+    a_failure_in_pieces_comes_before_what_grew_by_less();
     a_clean_run_gets_no_advice();
     units_of_figures_stand_in_their_names();
     every_figure_has_an_artifact_to_ask_for();

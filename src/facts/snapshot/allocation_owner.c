@@ -159,7 +159,8 @@ static void sign_stacks(struct ap_owners *owners)
             enum ap_work work = work_of_sign((enum ap_owner_sign)sign);
             stack.zeros = stack.zeros || sign == AP_SIGN_ZEROS;
             stack.without_grad = stack.without_grad || sign == AP_SIGN_NO_GRAD;
-            bool alone = sign == AP_SIGN_ZEROS || sign == AP_SIGN_NO_GRAD;
+            stack.table = stack.table || sign == AP_SIGN_TABLE;
+            bool alone = sign == AP_SIGN_ZEROS || sign == AP_SIGN_NO_GRAD || sign == AP_SIGN_TABLE;
             stack.sign = stack.sign == AP_SIGN_NONE && !alone ? sign : stack.sign;
             stack.cloned = stack.cloned || (stack.sign == AP_SIGN_COPY && (sign == AP_SIGN_MODULE || sign == AP_SIGN_INIT));
             if (stack.cloned)

@@ -48,8 +48,9 @@ enum ap_owner_sign {
     AP_SIGN_COPY,
     AP_SIGN_CHECKPOINT,
     AP_SIGN_BUFFER,
-    AP_SIGN_ZEROS,  /* of a frame alone: a stack has the sign of another one */
-    AP_SIGN_NO_GRAD /* likewise */
+    AP_SIGN_ZEROS,   /* of a frame alone: a stack has the sign of another one */
+    AP_SIGN_NO_GRAD, /* likewise */
+    AP_SIGN_TABLE    /* likewise */
 };
 
 /** What an entry of the history is part of. */
@@ -68,6 +69,7 @@ struct ap_owner_stack {
     uint8_t work;      /* enum ap_work */
     bool zeros;        /* filled with zeros as it was made */
     bool without_grad; /* called by a function under no_grad or inference_mode, as a decorator */
+    bool table;        /* for the dense gradient of an embedding */
     bool again;        /* allocates before, between and behind backward passes */
     bool opens;        /* does so before the forward of a pass alone */
     bool grown;        /* makes all its pieces again and again, each time larger by the same */

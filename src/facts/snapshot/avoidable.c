@@ -257,11 +257,13 @@ static enum ap_status cut_queue(struct ap_avoidable_search *search, const struct
     return status;
 }
 
+/* A buffer or cache drops its oldest as well, and holds what it does to use it again. */
 static bool may_be_a_batch(const struct ap_avoidable_search *search, const struct ap_owned *owned)
 {
     enum ap_owner_category category = ap_owned_category(owned);
     return owned->stack && owned->alloc != AP_NO_ENTRY && owned->bytes >= LEAST_BATCH_BYTES &&
            ap_search_work(search, owned->alloc) == AP_WORK_OTHER &&
+           search->owners->stacks[owned->stack].sign != AP_SIGN_BUFFER &&
            (category == AP_OWNER_INPUTS || category == AP_OWNER_KEPT || category == AP_OWNER_UNKNOWN ||
             category == AP_OWNER_ACTIVATIONS);
 }

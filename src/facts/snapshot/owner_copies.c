@@ -12,6 +12,7 @@
 #define LEAST_WEIGHTS 4u
 #define LEAST_PART 8u /* of their number */
 #define LEAST_BYTES ((int64_t)1 << 20)
+#define MOST_STATE 8.0  /* times the weights: in 16 bits, those in 32 and two states beside them */
 #define LONGEST_GAP 64u /* entries between two allocations of one backward pass */
 
 struct sized {
@@ -34,6 +35,12 @@ static bool is_made_otherwise(enum ap_owner_evidence evidence)
     return evidence == AP_EVIDENCE_CHECKPOINT_KEPT || evidence == AP_EVIDENCE_INIT_KEPT;
 }
 
+/* What no frame names, and stays a while, or is made and given back between the passes of a training. */
+static bool is_unnamed(const struct ap_owners *owners, enum ap_owner_evidence evidence, bool stays)
+{
+    return evidence == AP_EVIDENCE_BETWEEN ? owners->has_backward : evidence == AP_EVIDENCE_NO_FRAME_SAYS && stays;
+}
+
 /* What a constructor copied deeply is a layer that was made of another, or
  * the whole model once more; what it made otherwise may be an optimizer's or a wrapper's: the sizes tell. */
 static uint32_t list_of(const struct ap_owners *owners, const struct ap_owned_device *device, bool weights, bool others_open,
@@ -46,7 +53,7 @@ static uint32_t list_of(const struct ap_owners *owners, const struct ap_owned_de
         bool is_weight = ap_owner_evidence_category(evidence) == AP_OWNER_PARAMETERS;
         bool stays = owned->end == AP_NO_ENTRY || (owned->alloc != AP_NO_ENTRY && owned->end - owned->alloc > old);
         bool is_open = is_weight ? owners->stacks[owned->stack].cloned || (others_open && is_made_otherwise(evidence))
-                                 : evidence == AP_EVIDENCE_NO_FRAME_SAYS && owned->stack && stays;
+                                 : is_unnamed(owners, evidence, stays) && owned->stack;
         bool is = weights ? is_weight && !is_open : is_open;
         if (is)
             to[count++] = (struct sized){ owned->bytes, weights ? 0 : owned->stack, i, owned->end != AP_NO_ENTRY };
@@ -203,6 +210,7 @@ struct settling {
     uint32_t weight_count;
     struct first_update update;
     bool needs_masters, load_failed;
+    double backward_bytes;
 };
 
 static bool is_state(const struct settling *settling, const struct sized *of, uint32_t count)
@@ -239,6 +247,33 @@ static bool may_be_used(const struct settling *settling, const struct sized *of,
            !has_state(settling->device);
 }
 
+/* What backward passes left, whatever it is called: where the step allocates nothing, it looks like their temporaries. */
+static double bytes_of_backward(const struct ap_owners *owners, const struct ap_owned_device *device)
+{
+    double bytes = 0;
+    for (uint32_t i = 0; i < device->count; i++) {
+        const struct ap_owned *owned = &device->list[i];
+        bool backward = owned->alloc != AP_NO_ENTRY && owners->work[owned->alloc] == AP_WORK_BACKWARD;
+        bytes += backward || ap_owned_category(owned) == AP_OWNER_GRADIENTS ? (double)owned->bytes : 0;
+    }
+    return bytes;
+}
+
+/* Weights, and perhaps the state beside them, cloned to be saved. Beside gradients the same sizes may be theirs: clipped,
+ * scaled or summed up. */
+static bool is_saved(const struct settling *settling, const struct sized *of, uint32_t count)
+{
+    const struct ap_owned_device *device = settling->device;
+    double own = 0, all = 0;
+    for (uint32_t i = 0; i < settling->weight_count; i++)
+        all += (double)settling->weights[i].bytes;
+    for (uint32_t i = 0; i < count; i++)
+        own += (double)of[i].bytes;
+    return !settling->owners->stacks[device->list[of->index].stack].zeros && own <= MOST_STATE * all &&
+           is_of_sizes(settling->weights, settling->weight_count, of, count, false) &&
+           settling->backward_bytes < (1 - SHARE_MATCHED) * all;
+}
+
 /* What all of one stack is: AP_EVIDENCE_NO_FRAME_SAYS = no copy. An optimizer needs weights of 16 bits once in 32; zeros are
  * no copy. */
 static enum ap_owner_evidence judge(const struct settling *settling, const struct sized *of, uint32_t count)
@@ -247,6 +282,8 @@ static enum ap_owner_evidence judge(const struct settling *settling, const struc
     enum ap_owner_evidence made = (enum ap_owner_evidence)first->evidence;
     const struct sized *weights = settling->weights;
     uint32_t weight_count = settling->weight_count;
+    if (made == AP_EVIDENCE_BETWEEN)
+        return is_saved(settling, of, count) ? AP_EVIDENCE_SAVED_SIZES : AP_EVIDENCE_NO_FRAME_SAYS;
     if (made == AP_EVIDENCE_NO_FRAME_SAYS && is_state(settling, of, count))
         return is_added_to(settling, of, count) ? AP_EVIDENCE_NO_FRAME_SAYS : AP_EVIDENCE_FIRST_UPDATE;
     if (made == AP_EVIDENCE_NO_FRAME_SAYS && settling->owners->stacks[first->stack].zeros)
@@ -297,7 +334,8 @@ enum ap_status ap_owned_settle_copies(const struct ap_owners *owners, struct ap_
                                  .weight_count = weights,
                                  .update = find_first_update(owners, device),
                                  .needs_masters = owners->has_backward,
-                                 .load_failed = device->has_history && load_failed(owners, device->device) };
+                                 .load_failed = device->has_history && load_failed(owners, device->device),
+                                 .backward_bytes = bytes_of_backward(owners, device) };
     settle(&settling, sizes + device->count, open);
     AP_FREE(owners->gate, sizes, 2 * (size_t)device->count);
     return AP_OK;

@@ -49,6 +49,8 @@ static void add_one(const struct ap_owners *owners, const struct ap_owned *owned
         sum = &to->workspace_bytes;
     else if (ap_owned_category(owned) == AP_OWNER_KV_CACHE)
         sum = &to->cache_bytes;
+    else if (owned->stack && owners->stacks[owned->stack].table)
+        sum = &to->table_gradients_bytes;
     else if (owned->stack && owners->stacks[owned->stack].in_backward && ap_owned_category(owned) == AP_OWNER_ACTIVATIONS)
         sum = &to->recomputed_bytes;
     if (sum)

@@ -11,6 +11,7 @@ struct ap_peak_causes {
     int64_t gathered_bytes;        /* weights whose shards were gathered */
     int64_t gathered_pass_bytes;   /* all that the history gathers, over its backward passes */
     int64_t workspace_bytes;       /* of cuBLAS and cuDNN */
+    int64_t table_gradients_bytes; /* dense ones of embeddings */
     int64_t frozen_bytes;          /* weights that get no gradient, where few others do */
     int64_t cast_bytes;            /* of weights, what is more than the casts take that forward passes make */
     int64_t cache_bytes;           /* of keys and values */

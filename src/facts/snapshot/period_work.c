@@ -14,6 +14,10 @@
 #define FALL_SHARE 0.2     /* of the height of the curve */
 #define MOST_OF_A_LAYER 4u /* weights of one size */
 #define LAYER_SHARE 0.9    /* of the bytes of weights that repeat */
+#define LEAST_ROUNDS 8u    /* that become longer */
+#define LONGER_SHARE 0.8   /* of them are longer than the one before */
+#define LONGER 1.5         /* the last round, than the first */
+#define LEAST_SPAN 0.5     /* of the history */
 
 /* What all periods hold together. */
 struct held {
@@ -178,6 +182,48 @@ static enum ap_status are_layers(const struct ap_owners *owners, uint32_t device
     return AP_OK;
 }
 
+/* Weights whose sizes repeat. */
+struct repeated {
+    double bytes, matched[2]; /* of all; of those that come a few times for each period, and for each and one more */
+    uint32_t count, least;    /* of all; of the size that comes least often */
+};
+
+static struct repeated sum_repeated(const int64_t *sizes, uint32_t count, uint32_t periods)
+{
+    struct repeated sum = { .least = UINT32_MAX };
+    for (uint32_t i = 0, same; i < count; i += same) {
+        for (same = 1; i + same < count && sizes[i + same] == sizes[i];)
+            same++;
+        if (same < AP_LEAST_PERIODS)
+            continue;
+        double bytes = (double)sizes[i] * same;
+        sum.bytes += bytes;
+        sum.count += same;
+        sum.least = same < sum.least ? same : sum.least;
+        for (uint32_t last = 0; last < 2; last++)
+            sum.matched[last] += same % (periods + last) == 0 && same / (periods + last) <= MOST_OF_A_LAYER ? bytes : 0;
+    }
+    return sum;
+}
+
+/* A pass that found no room ends before its last layer. A step runs the whole model, where each weight has a result at
+ * least; what allocates less often is a part of it, and that comes no more often than there are layers. */
+static bool broke_off(const struct ap_replay *replay, const struct ap_replay_device *of, const struct ap_periods *periods,
+                      const struct repeated *weights)
+{
+    const struct ap_actions *actions = &replay->snapshot->actions;
+    uint32_t begin = periods->bounds[0], end = periods->bounds[periods->bound_count - 1];
+    uint64_t allocs = 0;
+    bool failed = false;
+    for (uint32_t i = begin; i < of->entry_count; i++) {
+        uint32_t action = actions->name[of->first_entry + i].id;
+        allocs += i < end && action == AP_ACTION_ALLOC;
+        failed = failed || (i >= end && action == AP_ACTION_OOM);
+    }
+    uint32_t count = ap_period_count(periods);
+    return failed && weights->count && count <= weights->least && allocs < (uint64_t)count * weights->count;
+}
+
 /* Without stacks layers are told by weights alone: of those that are there before and stay, nearly all sizes that repeat do
  * so once or more for each period. The last layer may be outside of the periods. */
 static enum ap_status repeat_as_weights(const struct ap_owners *owners, uint32_t device, const struct ap_periods *periods,
@@ -185,27 +231,21 @@ static enum ap_status repeat_as_weights(const struct ap_owners *owners, uint32_t
 {
     struct ap_owned_device before;
     int64_t *sizes;
-    uint32_t count = 0, of = ap_period_count(periods);
-    double repeated = 0, matched[2] = { 0, 0 };
+    uint32_t count = 0;
     AP_TRY(ap_owned_take_at(owners, device, periods->bounds[0], &before, reterr));
     enum ap_status status = AP_ALLOC(owners->gate, sizes, before.count, reterr);
     for (uint32_t i = 0; i < before.count && status == AP_OK; i++)
         if (before.list[i].end == AP_NO_ENTRY && before.list[i].bytes >= LEAST_WEIGHT_BYTES)
             sizes[count++] = before.list[i].bytes;
-    if (status == AP_OK)
+    if (status == AP_OK) {
         ap_sort(sizes, count, sizeof(*sizes), ap_by_int64);
-    for (uint32_t i = 0, same; i < count; i += same) {
-        for (same = 1; i + same < count && sizes[i + same] == sizes[i];)
-            same++;
-        double bytes = same >= AP_LEAST_PERIODS ? (double)sizes[i] * same : 0;
-        repeated += bytes;
-        for (uint32_t last = 0; last < 2; last++)
-            matched[last] += same % (of + last) == 0 && same / (of + last) <= MOST_OF_A_LAYER ? bytes : 0;
-    }
-    if (status == AP_OK)
+        struct repeated sum = sum_repeated(sizes, count, ap_period_count(periods));
+        double least = LAYER_SHARE * sum.bytes;
+        *ret_layers = (sum.bytes > 0 && (sum.matched[0] >= least || sum.matched[1] >= least)) ||
+                      broke_off(owners->replay, &owners->replay->devices[device], periods, &sum);
         AP_FREE(owners->gate, sizes, before.count);
+    }
     ap_owned_release(owners, &before);
-    *ret_layers = repeated > 0 && (matched[0] >= LAYER_SHARE * repeated || matched[1] >= LAYER_SHARE * repeated);
     return status;
 }
 
@@ -263,6 +303,76 @@ enum ap_status ap_periods_of_passes(const struct ap_owners *owners, uint32_t dev
         status = ap_periods_add(&periods, of->entry_count, reterr);
     if (ap_period_count(&periods) < AP_LEAST_PERIODS)
         periods.bound_count = 0;
+    if (status != AP_OK)
+        ap_periods_release(&periods);
+    else
+        *ret_periods = periods;
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------- rounds that become longer */
+
+struct place {
+    int64_t bytes;
+    uint32_t position;
+};
+
+static int by_bytes_then_position(const void *left, const void *right)
+{
+    const struct place *a = left, *b = right;
+    AP_BY_SMALLER(a->bytes, b->bytes);
+    AP_BY_SMALLER(a->position, b->position);
+    return 0;
+}
+
+/* Nearly each lies further from the one before than that did, by half at least in all; layers of a pass are equally long. */
+static bool lengthens(const struct place *list, uint32_t count)
+{
+    uint32_t longer = 0, first = 0, before = 0;
+    for (uint32_t i = 1; i < count; i++) {
+        uint32_t distance = list[i].position - list[i - 1].position;
+        first = i == 1 ? distance : first;
+        longer += distance > before;
+        before = distance;
+    }
+    return count > LEAST_ROUNDS && longer >= LONGER_SHARE * (count - 1) && before >= LONGER * first;
+}
+
+static enum ap_status list_places(const struct ap_owners *owners, const struct ap_replay_device *of, struct place **ret_list,
+                                  uint32_t *ret_count, struct ap_error *reterr)
+{
+    const struct ap_actions *actions = &owners->replay->snapshot->actions;
+    *ret_count = 0;
+    AP_TRY(AP_ALLOC(owners->gate, *ret_list, of->entry_count, reterr));
+    for (uint32_t i = 0; i < of->entry_count; i++)
+        if (actions->name[of->first_entry + i].id == AP_ACTION_ALLOC)
+            (*ret_list)[(*ret_count)++] = (struct place){ actions->size_bytes[of->first_entry + i], i };
+    ap_sort(*ret_list, *ret_count, sizeof(**ret_list), by_bytes_then_position);
+    return AP_OK;
+}
+
+enum ap_status ap_periods_that_lengthen(const struct ap_owners *owners, uint32_t device, struct ap_periods *ret_periods,
+                                        struct ap_error *reterr)
+{
+    const struct ap_replay_device *of = &owners->replay->devices[device];
+    struct ap_periods periods = { .gate = owners->gate, .source = AP_PERIODS_LONGER_ROUNDS };
+    struct place *list;
+    uint32_t count, best = 0, best_count = 0, longest = (uint32_t)(LEAST_SPAN * of->entry_count);
+    AP_TRY(list_places(owners, of, &list, &count, reterr));
+    for (uint32_t i = 0, same; i < count; i += same) {
+        for (same = 1; i + same < count && list[i + same].bytes == list[i].bytes;)
+            same++;
+        uint32_t span = list[i + same - 1].position - list[i].position;
+        if (span <= longest || !lengthens(list + i, same))
+            continue;
+        best = i;
+        best_count = same;
+        longest = span;
+    }
+    enum ap_status status = AP_OK;
+    for (uint32_t i = best; i < best + best_count && status == AP_OK; i++)
+        status = ap_periods_add(&periods, list[i].position, reterr);
+    AP_FREE(owners->gate, list, of->entry_count);
     if (status != AP_OK)
         ap_periods_release(&periods);
     else

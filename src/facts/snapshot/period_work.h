@@ -27,4 +27,9 @@ AP_MUST_CHECK enum ap_status ap_periods_prove(const struct ap_owners *owners, ui
 AP_MUST_CHECK enum ap_status ap_periods_of_passes(const struct ap_owners *owners, uint32_t device,
                                                   struct ap_periods *ret_periods, struct ap_error *reterr);
 
+/** Without stacks: from one allocation of a size to the next, where these lie ever further apart over most of the history,
+ *  as in a loop that goes through all again that the rounds before kept. None where no size does. Release likewise. */
+AP_MUST_CHECK enum ap_status ap_periods_that_lengthen(const struct ap_owners *owners, uint32_t device,
+                                                      struct ap_periods *ret_periods, struct ap_error *reterr);
+
 #endif

@@ -32,6 +32,7 @@ const char *ap_memory_period_source(enum ap_period_source source)
         [AP_PERIODS_REPETITION] = "repetition",
         [AP_PERIODS_EQUAL_PARTS] = "equal parts",
         [AP_PERIODS_PASSES] = "passes",
+        [AP_PERIODS_LONGER_ROUNDS] = "longer rounds",
     };
     return names[source];
 }
@@ -73,14 +74,18 @@ static enum ap_status only_sets_up(const struct ap_snapshot_part *pass, uint32_t
     return AP_OK;
 }
 
-/* Where steps become longer nothing comes at even distances, but passes tell them. Only a leak is told of them, and only
- * while it is there: what the steps within a step keep goes with the outer one. */
-static enum ap_status try_passes(const struct ap_snapshot_part *pass, uint32_t device, struct found *found,
-                                 struct ap_error *reterr)
+typedef enum ap_status find_periods_function(const struct ap_owners *owners, uint32_t device, struct ap_periods *ret_periods,
+                                             struct ap_error *reterr);
+
+/* Where steps become longer nothing comes at even distances, but passes tell them, or, where no stack tells passes, that
+ * they do. Only a leak is told of them, and only while it is there: what the steps within a step keep goes with the outer
+ * one. */
+static enum ap_status try_uneven(const struct ap_snapshot_part *pass, uint32_t device, find_periods_function *find,
+                                 struct found *found, struct ap_error *reterr)
 {
     struct ap_growth growth;
     struct ap_periods periods;
-    AP_TRY(ap_periods_of_passes(pass->owners, device, &periods, reterr));
+    AP_TRY(find(pass->owners, device, &periods, reterr));
     AP_TRY(ap_growth_find_in(pass->replay, device, &periods, &growth, reterr));
     bool leaks = growth.verdict == AP_GROWTH_LEAK && growth.held_bytes >= growth.leaking_bytes / 2;
     if (leaks) {
@@ -102,9 +107,11 @@ static enum ap_status find_growth(const struct ap_snapshot_part *pass, uint32_t 
     bool sets_up = false;
     enum ap_status status = ap_periods_prove(pass->owners, device, &found.growth.periods, &found.proof, reterr);
     if (status == AP_OK && (found.proof == AP_PERIODS_NO_STEPS || found.growth.periods.source == AP_PERIODS_EQUAL_PARTS))
-        status = try_passes(pass, device, &found, reterr);
+        status = try_uneven(pass, device, ap_periods_of_passes, &found, reterr);
     else if (found.proof == AP_PERIODS_TRAINING && found.growth.verdict == AP_GROWTH_FILLING)
         found.growth.verdict = AP_GROWTH_LEAK; /* their own work shows that they are no layers whose activations pile up */
+    if (status == AP_OK && found.proof < AP_PERIODS_STEPS && !pass->snapshot->stacks.stack_count)
+        status = try_uneven(pass, device, ap_periods_that_lengthen, &found, reterr);
     if (status == AP_OK && found.growth.verdict == AP_GROWTH_LEAK)
         status = only_sets_up(pass, device, &found.growth, &sets_up, reterr);
     if (status != AP_OK) {

@@ -270,6 +270,7 @@ static enum ap_status put_causes(struct ap_peak_part *own, struct ap_value *to, 
                     causes.gathered_pass_bytes > causes.gathered_bytes ? (double)causes.gathered_pass_bytes
                                                                        : (double)causes.gathered_bytes);
     put_cause(own, to, "workspace_bytes", "workspace_ratio", causes.workspace_bytes);
+    put_cause(own, to, "table_gradients_bytes", "table_gradients_ratio", causes.table_gradients_bytes);
     put_cause(own, to, "frozen_bytes", "frozen_ratio", causes.frozen_bytes);
     put_cause(own, to, "cast_bytes", "cast_ratio", causes.cast_bytes);
     ap_put_bytes(own->pass, to, "kv_cache_bytes", own->has_largest, causes.cache_bytes);

@@ -120,6 +120,20 @@ static void decode(struct run *run, int64_t start_us, ap_link_key correlation)
     kernel(run, start_us + 50, 40, correlation);
 }
 
+/* Times are rounded: one that begins a nanosecond before the end of the step before it is the next one all the same. */
+static void a_step_may_begin_at_the_end_of_another(void)
+{
+    struct run run;
+    begin(&run);
+    for (int i = 0; i < 3; i++) {
+        step(&run, "execute_context_0(0)_generation_4(4)", 1000 + 100 * i, 101);
+        step(&run, "step[DECODE bs=4]", 1002 + 100 * i, 90);
+    }
+    analyze(&run);
+    is_int(number(&run, "engine.count"), 3, "each of them");
+    end(&run);
+}
+
 static void steps_last_from_end_to_end(void)
 {
     struct run run;
@@ -237,6 +251,7 @@ int main(void)
 {
     names_tell_requests_and_tokens();
     other_names_tell_nothing();
+    a_step_may_begin_at_the_end_of_another();
     steps_last_from_end_to_end();
     rests_are_no_steps();
     the_gap_that_the_end_cuts_is_no_longer_than_others();

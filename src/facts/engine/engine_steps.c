@@ -98,6 +98,12 @@ static void merge(struct ap_engine_step_name *told, const struct ap_engine_step_
         told->engine = inner->engine;
 }
 
+/* By its middle: of steps that follow each other at once the next one may start a rounding before the end. */
+static bool lies_within(int64_t start_ns, int64_t end_ns, const struct ap_engine_step *outer)
+{
+    return start_ns + (end_ns - start_ns) / 2 < outer->end_ns;
+}
+
 static enum ap_status take_marks(struct finding *finding, struct ap_error *reterr)
 {
     struct ap_engine_steps *steps = finding->steps;
@@ -114,7 +120,7 @@ static enum ap_status take_marks(struct finding *finding, struct ap_error *reter
             continue;
         const struct ap_engine_step_name *told = &finding->told[finding->told_of[finding->trace->events.name[row]] - 1];
         int64_t start_ns = finding->trace->events.start_ns[row];
-        if (steps->count && start_ns < steps->steps[steps->count - 1].end_ns) {
+        if (steps->count && lies_within(start_ns, ap_row_end_ns(finding->trace, row), &steps->steps[steps->count - 1])) {
             merge(&steps->steps[steps->count - 1].told, told);
             continue;
         }

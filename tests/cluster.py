@@ -625,13 +625,34 @@ def check_longer(tap, program, folder, longer, wanted):
     tap.same(said, wanted, f"kernels that take {longer / 10:g} % longer")
 
 
+def reduced(found, ranks):
+    """Kernels, and behind them a collective that ends with those of the other ranks."""
+    at = max(start + dur for _, start, dur, _ in found)
+    return found + [("ncclDevKernel_AllReduce_Sum_f32()", at, 9800 - at,
+                     {"Collective name": "allreduce", "Group size": ranks, "dtype": "Float", "In msg nelems": 1024,
+                      "Out msg nelems": 1024, "Process Group Name": "0", "Process Group Ranks": str(list(range(ranks)))})]
+
+
+def check_some_steps(tap, program, folder):
+    """A device that is slow in one step of five hardly shows in its times as a whole. Kernels a little longer are chance."""
+    for times, wanted in ((1.4, ["slow_device"]), (1.2, ["slow_device"]), (1.04, [])):
+        def rows(rank, step, times=times):
+            dur = 1600 * (times if (rank, step) == (1, 3) else 1)
+            return reduced([("gemm", 500 + dur * k, dur, {}) for k in range(4)], 4)
+        written_run(folder, rows, 4)
+        late = program.json(folder)["cluster"]["late"]
+        tap.same([kind for kind, of in late.items() if of["rank_count"]], wanted,
+                 f"one step of five in which kernels take {times:g} times as long")
+
+
 def main():
     tap, program = Tap(), Program(program_of(__doc__))
     for check in (check_files, check_rest, check_pickles, check_ranks, check_one, check_recorded, check_runs, check_losses,
                   check_shared, check_merged, check_xla_folder, check_hang_with_traces, check_dumps_by_many, check_step,
                   check_one_way,
                   check_range, check_sizes_alone, check_waiting, check_apart, check_lost, check_own_time, check_busy_cores,
-                  check_copies, check_host_groups, check_chain, check_transfers, check_chance, check_uneven, check_slow):
+                  check_copies, check_host_groups, check_chain, check_transfers, check_chance, check_uneven, check_slow,
+                  check_some_steps):
         with tempfile.TemporaryDirectory() as folder:
             check(tap, program, Path(folder))
     return tap.done()

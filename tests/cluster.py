@@ -349,18 +349,19 @@ def check_step(tap, program, folder):
 STEP_US, STEPS = 10000, 5
 
 
-def written_run(folder, rows_of, ranks):
-    """Traces of one step after the other: rows_of(rank, step) gives (name, start in the step, duration, args) of kernels."""
+def written_run(folder, rows_of, ranks, first_of=lambda rank: 1, launch_of=lambda start, number: number % 50):
+    """Traces of one step after the other: rows_of(rank, step) gives (name, start in the step, duration, args) of kernels,
+    first_of(rank) the number of its first step, and launch_of(start, number) when in the step a kernel is launched."""
     for rank in range(ranks):
         events = []
         for step in range(STEPS):
             base = step * STEP_US
-            events.append({"ph": "X", "cat": "user_annotation", "name": f"ProfilerStep#{step + 1}", "pid": 1, "tid": 1,
-                           "ts": base, "dur": STEP_US})
+            events.append({"ph": "X", "cat": "user_annotation", "name": f"ProfilerStep#{first_of(rank) + step}", "pid": 1,
+                           "tid": 1, "ts": base, "dur": STEP_US})
             for name, start, dur, args in rows_of(rank, step):
                 number = len(events)
                 events.append({"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1,
-                               "ts": base + number % 50, "dur": 1, "args": {"correlation": number}})
+                               "ts": base + launch_of(start, number), "dur": 1, "args": {"correlation": number}})
                 kind = "gpu_memcpy" if name.startswith("Memcpy") else "kernel"
                 events.append({"ph": "X", "cat": kind, "name": name, "pid": 0, "tid": 7, "ts": base + start, "dur": dur,
                                "args": {"device": 0, "stream": 7, "correlation": number, **args}})
@@ -625,13 +626,72 @@ def check_longer(tap, program, folder, longer, wanted):
     tap.same(said, wanted, f"kernels that take {longer / 10:g} % longer")
 
 
+def reduced(found, ranks):
+    """Kernels, and behind them a collective that ends with those of the other ranks."""
+    at = max(start + dur for _, start, dur, _ in found)
+    return found + [("ncclDevKernel_AllReduce_Sum_f32()", at, 9800 - at,
+                     {"Collective name": "allreduce", "Group size": ranks, "dtype": "Float", "In msg nelems": 1024,
+                      "Out msg nelems": 1024, "Process Group Name": "0", "Process Group Ranks": str(list(range(ranks)))})]
+
+
+def check_some_steps(tap, program, folder):
+    """A device that is slow in one step of five hardly shows in its times as a whole. Kernels a little longer are chance."""
+    for times, wanted in ((1.4, ["slow_device"]), (1.2, ["slow_device"]), (1.04, [])):
+        def rows(rank, step, times=times):
+            dur = 1600 * (times if (rank, step) == (1, 3) else 1)
+            return reduced([("gemm", 500 + dur * k, dur, {}) for k in range(4)], 4)
+        written_run(folder, rows, 4)
+        late = program.json(folder)["cluster"]["late"]
+        tap.same([kind for kind, of in late.items() if of["rank_count"]], wanted,
+                 f"one step of five in which kernels take {times:g} times as long")
+
+
+def check_block(tap, program, folder):
+    """Half of the ranks are slow. A block of them may be a host, others are told by their numbers alone."""
+    for slow, words in (((2, 3), "rank 3, side by side as ranks of one host are"), ((1, 2), "rank 2"), ((3,), None)):
+        def rows(rank, _, slow=slow):
+            dur = 1120 - rank if rank in slow else 1000
+            return reduced([("gemm", 500 + dur * k, dur, {}) for k in range(4)], 4)
+        written_run(folder, rows, 4)
+        for path in folder.glob("rank*.json"):
+            path.write_text(path.read_text(encoding="utf-8").replace('"host_name"', '"not_a_name"'), encoding="utf-8")
+        report = program.json(folder)
+        late = report["cluster"]["late"]["slow_device"]
+        finding = next(finding for finding in report["findings"] if finding["rule_id"] == "cluster-slow-device")
+        tap.same((late["numbers"], late["others_count"]),
+                 ("%d-%d" % (slow[0], slow[-1]) if len(slow) > 1 else "3", len(slow) - 1), f"slow are ranks {slow}")
+        tap.ok((late["others"] or "").startswith(words or "") and ("side by side" in str(late["others"])) == (slow == (2, 3))
+               and ("Late like it: " in finding["observation"]) == (len(slow) > 1), "the others are named", str(late))
+
+
+def check_untraced(tap, program, folder):
+    """A pause in which nothing is recorded is not put down to the call before or behind it."""
+    def rows(rank, step):
+        wait = 3000 if rank == 2 and step else 0
+        return reduced([("gemm", 500 + wait + 300 * k, 300, {}) for k in range(4)], 4)
+    written_run(folder, rows, 4, launch_of=lambda start, number: start - 10)
+    late = program.json(folder)["cluster"]["late"]["host_code"]
+    tap.same((late["rank"], late["line"]), (2, None), "no call stands for a pause in which nothing was recorded")
+
+
+def check_other_steps(tap, program, folder):
+    """Ranks that recorded other steps are told, and no rank is called on time for it."""
+    for first_of, wanted in ((lambda rank: 1 if rank < 2 else 41, 2), (lambda rank: 1 + rank, 0)):
+        written_run(folder, lambda rank, _: reduced([("gemm", 500, 1000 + rank, {})], 4), 4, first_of)
+        report = program.json(folder)
+        told = [finding["rule_id"] for finding in report["findings"] if finding["rule_id"] == "cluster-other-steps"]
+        tap.same((report["cluster"]["steps"]["apart_count"], len(told), report["cluster"]["verdict"]["kind"]),
+                 (wanted, wanted > 0, "unknown" if wanted else "balanced"), f"{wanted} ranks recorded other steps")
+
+
 def main():
     tap, program = Tap(), Program(program_of(__doc__))
     for check in (check_files, check_rest, check_pickles, check_ranks, check_one, check_recorded, check_runs, check_losses,
                   check_shared, check_merged, check_xla_folder, check_hang_with_traces, check_dumps_by_many, check_step,
                   check_one_way,
                   check_range, check_sizes_alone, check_waiting, check_apart, check_lost, check_own_time, check_busy_cores,
-                  check_copies, check_host_groups, check_chain, check_transfers, check_chance, check_uneven, check_slow):
+                  check_copies, check_host_groups, check_chain, check_transfers, check_chance, check_uneven, check_slow,
+                  check_some_steps, check_block, check_untraced, check_other_steps):
         with tempfile.TemporaryDirectory() as folder:
             check(tap, program, Path(folder))
     return tap.done()

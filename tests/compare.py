@@ -300,6 +300,9 @@ def check_snapshots(tap, runs):
              "a snapshot without stacks does not hold more in no line")
     _, report, _ = runs.report(jobs / "activation-cache-leak" / "snapshot.json.gz", "--baseline",
                                jobs / "activation-cache-leak-healthy" / "snapshot.json.gz")
+    tap.ok("; what changed most at the peak: /srv/job/probe.py:31 keep_output, +" in
+           report["comparison"]["verdict"]["sentence"], "who holds more is in the lead",
+           report["comparison"]["verdict"]["sentence"])
     tap.same([report["findings"][0]["rule_id"], report["comparison"]["largest"]["memory"]["name"]],
              ["memory-leak", "/srv/job/probe.py:31 keep_output"], "of what grew for a new leak the leak is told")
 

@@ -57,8 +57,9 @@ int64_t ap_more_in(const struct ap_judging *judging, size_t rank, int64_t number
     return more_ns > 0 ? more_ns : 0;
 }
 
-/* Has the rank the work of others in the step, and kernels that hardly take longer? Kernels vary from call to call. */
-static bool is_chance(const struct ap_judging *judging, size_t rank, int64_t number)
+/* So many times as long as on the middle one take the kernels of a rank that has the work of others in the step; 0 = it has
+ * other work. */
+static double times_of_step(const struct ap_judging *judging, size_t rank, int64_t number)
 {
     const struct ap_rank_step *mine = ap_view_step(ap_view_rank(judging->view, rank), number);
     size_t count = 0, alike = 0;
@@ -70,9 +71,29 @@ static bool is_chance(const struct ap_judging *judging, size_t rank, int64_t num
         judging->values[count++] = step->kernel_ns;
     }
     if (!alike)
-        return false;
+        return 0;
     ap_sort(judging->values, count, sizeof(judging->values[0]), ap_by_int64);
-    return (double)mine->kernel_ns < CHANCE_TIMES * (double)judging->values[(count - 1) / 2];
+    int64_t middle_ns = judging->values[(count - 1) / 2];
+    return middle_ns > 0 ? (double)mine->kernel_ns / (double)middle_ns : 0;
+}
+
+/* Kernels vary from call to call. */
+static bool is_chance(const struct ap_judging *judging, size_t rank, int64_t number)
+{
+    double times = times_of_step(judging, rank, number);
+    return times > 0 && times < CHANCE_TIMES;
+}
+
+bool ap_is_slow_when_late(const struct ap_judging *judging, size_t rank)
+{
+    size_t late = 0, slow = 0;
+    for (size_t step = judging->first_step; step < ap_judged_end(judging); step++) {
+        if (ap_late_in(judging, step, rank) < MOVING_FLOORS * judging->verdict->floor_ns)
+            continue;
+        late++;
+        slow += times_of_step(judging, rank, judging->view->first_step + (int64_t)step) >= CHANCE_TIMES;
+    }
+    return late && slow == late;
 }
 
 /* Of the steps in which a rank is late: is it because of more kernels, of something else, or by chance? */

@@ -101,15 +101,17 @@ static void add_ranks(const struct ap_run_found *found, enum ap_late_kind kind, 
     }
 }
 
-/* The numbers of a kind's ranks as groups are written: "3,8-15". Too many ranges are no text to read: none then. */
-static struct ap_text numbers_of(const struct ap_run_found *found, enum ap_late_kind kind, char *to, size_t to_bytes)
+/* The numbers of a kind's ranks but @without as groups are written: "3,8-15". Too many ranges are no text to read: none
+ * then. */
+static struct ap_text numbers_of(const struct ap_run_found *found, enum ap_late_kind kind, uint32_t without, char *to,
+                                 size_t to_bytes)
 {
     size_t used = 0, ranges = 0;
     for (size_t i = 0; i < found->view->count; i++) {
-        if (!is_of_kind(found->verdict, i, kind))
+        if (i == without || !is_of_kind(found->verdict, i, kind))
             continue;
         long long first = (long long)ap_view_rank(found->view, i)->rank, last = first;
-        while (i + 1 < found->view->count && is_of_kind(found->verdict, i + 1, kind) &&
+        while (i + 1 < found->view->count && i + 1 != without && is_of_kind(found->verdict, i + 1, kind) &&
                ap_view_rank(found->view, i + 1)->rank == last + 1) {
             i++;
             last++;
@@ -122,6 +124,39 @@ static struct ap_text numbers_of(const struct ap_run_found *found, enum ap_late_
             return (struct ap_text){ 0 };
     }
     return (struct ap_text){ to, used };
+}
+
+/* Are they a block of ranks as the ranks of one host are, whose name is not always recorded: side by side, and from a
+ * multiple of their number on? */
+static bool is_block(const struct ap_run_found *found, enum ap_late_kind kind)
+{
+    size_t count = found->verdict->late[kind].rank_count, first = 0;
+    if (kind == AP_LATE_more_work || kind == AP_LATE_heavy_stage || count == found->view->count)
+        return false;
+    while (!is_of_kind(found->verdict, first, kind))
+        first++;
+    for (size_t i = 0; i < count; i++)
+        if (!is_of_kind(found->verdict, first + i, kind) ||
+            ap_view_rank(found->view, first + i)->rank != ap_view_rank(found->view, first)->rank + (int64_t)i)
+            return false;
+    return ap_view_rank(found->view, first)->rank % (int64_t)count == 0;
+}
+
+/* The others that are late like the latest. */
+static void add_others(const struct ap_run_found *found, enum ap_late_kind kind, struct ap_model *model, struct ap_value *it)
+{
+    const struct ap_late_group *group = &found->verdict->late[kind];
+    char numbers[NUMBERS_BYTES], text[NUMBERS_BYTES + 80] = "";
+    bool several = group->worst != AP_NO_RANK && group->rank_count > 1 && is_of_kind(found->verdict, group->worst, kind);
+    struct ap_text others =
+        several ? numbers_of(found, kind, group->worst, numbers, sizeof(numbers)) : (struct ap_text){ 0 };
+    if (others.bytes)
+        (void)snprintf(text, sizeof(text), "rank%s %.*s%s", group->rank_count > 2 ? "s" : "", (int)others.bytes, others.data,
+                       is_block(found, kind) ? ", side by side as ranks of one host are: look at what they share first"
+                                             : "");
+    else if (several)
+        (void)snprintf(text, sizeof(text), "%zu more", group->rank_count - 1);
+    ap_add_known_text(model, it, "others", several, ap_text_of(text));
 }
 
 /* How long its calls take against the same calls of others. */
@@ -164,8 +199,9 @@ static void add_kind(const struct ap_run_found *found, enum ap_late_kind kind, s
     ap_add_known_count(model, it, "rank_count", judged, (int64_t)group->rank_count);
     ap_add_known_count(model, it, "others_count", is, (int64_t)group->rank_count - 1);
     char numbers[NUMBERS_BYTES];
-    struct ap_text all = is ? numbers_of(found, kind, numbers, sizeof(numbers)) : (struct ap_text){ 0 };
+    struct ap_text all = is ? numbers_of(found, kind, AP_NO_RANK, numbers, sizeof(numbers)) : (struct ap_text){ 0 };
     ap_add_known_text(model, it, "numbers", all.bytes, all);
+    add_others(found, kind, model, it);
     ap_add_known_count(model, it, "rank", is, is ? worst->rank : 0);
     ap_add_known_text(model, it, "host", is && worst->host.id, ap_rank_text(view->set, is ? worst->host : frame));
     ap_add_known_time(model, it, "late_us", is, group->late_ns);
@@ -242,7 +278,7 @@ static void say_several(const struct ap_run_found *found, enum ap_late_kind kind
 {
     const struct ap_late_group *group = &found->verdict->late[kind];
     char late[AP_VALUE_TEXT_BYTES], step[AP_VALUE_TEXT_BYTES], numbers[NUMBERS_BYTES], who[NUMBERS_BYTES + 8];
-    struct ap_text all = numbers_of(found, kind, numbers, sizeof(numbers));
+    struct ap_text all = numbers_of(found, kind, AP_NO_RANK, numbers, sizeof(numbers));
     if (all.bytes)
         (void)snprintf(who, sizeof(who), "ranks %.*s", (int)all.bytes, all.data);
     else
@@ -308,6 +344,13 @@ static const char *say_balanced(const struct ap_run_found *found, char sentence[
     const struct ap_rank_delay *last = verdict->most_last == AP_NO_RANK ? NULL : &found->delays->ranks[verdict->most_last];
     char who[120] = "no rank", time[AP_VALUE_TEXT_BYTES];
     double waited = found->view->rank_time_ns ? (double)found->delays->waited_ns / (double)found->view->rank_time_ns : 0;
+    if (found->view->apart_count) {
+        (void)snprintf(
+            sentence, SENTENCE_BYTES,
+            "%zu of %zu ranks recorded other steps than the first one: no step of theirs is compared with its steps",
+            found->view->apart_count, found->view->count);
+        return "unknown";
+    }
     bool is_one = waited >= MUCH_WAITING && last && last->last_count >= STEADY_SHARE * last->matched_count;
     if (found->view->absent_count)
         (void)snprintf(who, sizeof(who), "none of the %zu ranks of %lld that are given", found->view->count,

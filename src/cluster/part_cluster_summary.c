@@ -104,6 +104,7 @@ static void add_steps(const struct ap_run_view *view, struct ap_model *model, st
     ap_add_known_count(model, steps, "first", view->has_steps, view->first_step);
     ap_add_known_count(model, steps, "last", view->has_steps, view->last_step);
     ap_add_bool(model, steps, "are_whole", view->has_steps && !view->steps_are_partial);
+    ap_add_count(model, steps, "apart_count", (int64_t)view->apart_count);
     ap_add_count(model, steps, "torn_count", (int64_t)view->torn_count);
     ap_add_time(model, steps, "p50_us", view->step_ns);
     ap_add_time(model, to, "rank_time_us", view->rank_time_ns);

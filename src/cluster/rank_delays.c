@@ -171,7 +171,8 @@ static void find_causes(struct walk *walk, const struct meeting *meeting, size_t
     }
     for (int i = 0; i < AP_SPENT_COUNT_ && sum_ns; i++)
         to->cause_ns[i] += ap_share_of(explained_ns, (double)excess_ns[i] / (double)sum_ns);
-    if (row->frame.id)
+    /* Where nothing was recorded for most of it, no line that was recorded stands for it. */
+    if (row->frame.id || spent_before(row, AP_SPENT_untraced))
         count_frame(to, row->frame, own_ns);
 }
 

@@ -43,6 +43,8 @@ void ap_find_stages(struct ap_judging *judging);
 void ap_find_moving(struct ap_judging *judging);
 /** How much more of a class the rank has in the step with that number than the middle one of its role. Uses up values. */
 int64_t ap_more_in(const struct ap_judging *judging, size_t rank, int64_t number, int class);
+/** In each step in which the rank is late its kernels take longer than those of others for the same work. Uses up values. */
+bool ap_is_slow_when_late(const struct ap_judging *judging, size_t rank);
 /** In some steps, or in one, always the same rank is late, by so much that it shows in the mean. */
 void ap_find_pausing(struct ap_judging *judging, bool has_device);
 

@@ -252,7 +252,8 @@ static enum ap_late_kind kind_of_compute(const struct ap_judging *judging, size_
         if (kernels[i].as_usual > 0)
             judging->values[known++] = (int64_t)(kernels[i].as_usual * PARTS);
     bool far = known >= MANY_RANKS && is_far_above((int64_t)(mine->as_usual * PARTS), judging->values, known);
-    return far || mine->as_usual >= AP_SLOW_TIMES ? AP_LATE_slow_device : AP_LATE_NONE;
+    bool now_and_then = !steadily && judging->view->has_steps && ap_is_slow_when_late(judging, rank);
+    return far || mine->as_usual >= AP_SLOW_TIMES || now_and_then ? AP_LATE_slow_device : AP_LATE_NONE;
 }
 
 enum ap_late_kind ap_kind_of_rank(struct ap_judging *judging, size_t rank, bool steadily)

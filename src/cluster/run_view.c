@@ -121,6 +121,21 @@ static bool common_range(const struct ap_run_view *view, bool partial, int64_t *
     return view->count && *first <= *last && *last - *first < COMMON_STEPS_MAX;
 }
 
+/* Ranks were recorded at other times, or count their steps from another one on. */
+static void count_apart(struct ap_run_view *view)
+{
+    int64_t first = 0, last = 0, from = 0, to = 0;
+    bool has = false;
+    for (size_t i = 0; i < view->count && !view->has_steps; i++) {
+        if (!step_range(ap_view_rank(view, i), true, &from, &to))
+            continue;
+        first = has ? first : from;
+        last = has ? last : to;
+        has = true;
+        view->apart_count += from > last || to < first;
+    }
+}
+
 static void find_steps(struct ap_run_view *view)
 {
     view->has_steps = common_range(view, false, &view->first_step, &view->last_step);
@@ -191,6 +206,7 @@ enum ap_status ap_run_view_init(struct ap_run_view *view, const struct ap_rank_s
     choose_windows(view);
     mark_uses(view);
     find_steps(view);
+    count_apart(view);
     if (view->world_size > (int64_t)view->count)
         view->absent_count = view->world_size - (int64_t)view->count;
     return find_times(view, reterr);

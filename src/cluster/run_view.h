@@ -20,6 +20,7 @@ struct ap_run_view {
     size_t step_count;
     bool steps_are_partial; /* there were none that all recorded whole */
     size_t torn_count;      /* ranks that recorded other steps as well */
+    size_t apart_count;     /* where no steps are compared: those with none of the steps of the first one that has any */
     size_t other_window_count, other_run_count;
     int64_t step_ns;      /* median over steps and ranks; without steps that of the windows */
     int64_t rank_time_ns; /* of all ranks, in what is compared */

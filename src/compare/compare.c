@@ -419,12 +419,31 @@ static const struct ap_value *memory_row(const struct ap_comparing *comparing)
     return NULL;
 }
 
-static void add_memory_sentence(const struct ap_value *row, char *text, size_t bytes)
+/* Who holds more, where more is held, or less: the largest of them. */
+static const struct ap_value *largest_owner(const struct ap_comparing *comparing, double delta)
 {
-    char before[AP_VALUE_TEXT_BYTES], after[AP_VALUE_TEXT_BYTES];
+    const struct ap_value *row = ap_value_first(ap_value_at(comparing->comparison, "memory_owners.rows")), *largest = NULL;
+    for (; row; row = row->next) {
+        double owned = number_at(row, "delta_bytes", 0);
+        if (owned * delta > 0 && fabs(owned) > fabs(number_at(largest, "delta_bytes", 0)))
+            largest = row;
+    }
+    return largest;
+}
+
+static void add_memory_sentence(const struct ap_comparing *comparing, const struct ap_value *row, char *text, size_t bytes)
+{
+    char before[AP_VALUE_TEXT_BYTES], after[AP_VALUE_TEXT_BYTES], delta[AP_VALUE_TEXT_BYTES];
     struct ap_text title = ap_text_member(row, "title");
     (void)snprintf(text, bytes, "%.*s: %s, it was %s before (%+.1f %%)", (int)title.bytes, title.data,
                    format(row, "after", after), format(row, "before", before), number_at(row, "delta_ratio", 0) * 100);
+    const struct ap_value *owner =
+        ap_text_is(ap_text_member(row, "change"), "no change") ? NULL : largest_owner(comparing, number_at(row, "delta", 0));
+    struct ap_text name = ap_text_member(owner, "name");
+    size_t used = strlen(text);
+    if (owner)
+        (void)snprintf(text + used, bytes - used, "; what changed most at the peak: %.*s, %s%s", ap_shown_bytes(name, 0),
+                       name.data, number_at(owner, "delta_bytes", 0) > 0 ? "+" : "", format(owner, "delta_bytes", delta));
 }
 
 /* Rows of a list with this change. */
@@ -449,8 +468,11 @@ static void add_work_sentences(const struct ap_comparing *comparing, const struc
         ap_add_rows_sentence(comparing, basis_is_same(comparing), text, bytes);
         ap_add_alone_sentence(comparing, text, bytes);
     }
+    size_t used = strlen(text);
     if (comparing->alike && !shapes)
         ap_add_pieces_sentence(comparing, text, bytes);
+    if (comparing->alike && used == strlen(text))
+        ap_add_counts_sentence(comparing, text, bytes);
     add_replaced_sentence(comparing, text, bytes);
 }
 
@@ -462,7 +484,7 @@ static struct ap_text say_verdict(const struct ap_comparing *comparing, char *te
     struct ap_text change = ap_text_of(
         ap_change_name(ap_value_first(steps) ? ap_change_said(comparing, comparing->step_change) : AP_CHANGE_unknown));
     if (memory) {
-        add_memory_sentence(memory, text, bytes);
+        add_memory_sentence(comparing, memory, text, bytes);
         change = ap_text_member(memory, "change");
     } else if (ap_is_one_recording(comparing)) {
         (void)snprintf(text, bytes, "Both are the same recording: give one of the program before and one of it now");

@@ -14,20 +14,30 @@
 #define LEAST_LAUNCHES 50
 #define LAUNCHES_TIMES 4
 
+/* Long names that begin alike are told from where they differ, at the argument or the part of the name that does. */
+static size_t shown_from(struct ap_text name, struct ap_text other)
+{
+    size_t from = 0, at = 0;
+    for (; at < name.bytes && at < other.bytes && name.data[at] == other.data[at]; at++)
+        from = strchr("<, :(", name.data[at]) ? at + 1 : from;
+    return at < (size_t)ap_shown_bytes(name, 0) || from >= name.bytes || from >= other.bytes ? 0 : from;
+}
+
 void ap_add_other_kernel_sentence(const struct ap_comparing *comparing, char *text, size_t bytes)
 {
     const struct ap_other_kernel *other = &comparing->other_kernel;
-    size_t used = strlen(text);
+    size_t used = strlen(text), from = shown_from(other->after, other->before);
+    const char *cut = from ? "..." : "";
     if (other->operator.bytes)
         (void)snprintf(text + used, bytes - used,
                        "; another kernel serves %.*s on the same shapes, called as often, and takes %.2f times as long "
-                       "(%.*s now, %.*s before)",
-                       ap_shown_bytes(other->operator, 0), other->operator.data, other->times,
-                       ap_shown_bytes(other->after, 0), other->after.data, ap_shown_bytes(other->before, 0),
-                       other->before.data);
+                       "(%s%.*s now, %s%.*s before)",
+                       ap_shown_bytes(other->operator, 0), other->operator.data, other->times, cut,
+                       ap_shown_bytes(other->after, from), other->after.data + from, cut,
+                       ap_shown_bytes(other->before, from), other->before.data + from);
 }
 
-static bool has_name(const struct ap_value *list, struct ap_text name)
+bool ap_list_has(const struct ap_value *list, struct ap_text name)
 {
     for (const struct ap_value *entry = ap_value_first(list); entry; entry = entry->next)
         if (ap_text_equal(ap_value_text(entry), name))
@@ -40,7 +50,7 @@ static bool is_told(const struct ap_comparing *comparing, struct ap_text name)
 {
     const struct ap_value *row = ap_value_first(ap_value_member(comparing->comparison, "replaced"));
     for (; row; row = row->next)
-        if (has_name(ap_value_member(row, "before"), name) || has_name(ap_value_member(row, "after"), name))
+        if (ap_list_has(ap_value_member(row, "before"), name) || ap_list_has(ap_value_member(row, "after"), name))
             return true;
     return false;
 }

@@ -58,20 +58,12 @@ static bool is_any_collective(const struct ap_value *row)
     return ap_text_is(ap_text_member(row, "name"), "record_param_comms");
 }
 
-static bool has_name(const struct ap_value *list, struct ap_text name)
-{
-    for (const struct ap_value *one = ap_value_first(list); one; one = one->next)
-        if (ap_text_equal(ap_value_text(one), name))
-            return true;
-    return false;
-}
-
 /* What took another's place, or made room, is told as that. */
 static bool is_replaced(const struct ap_value *replaced, const struct ap_value *row)
 {
     struct ap_text name = ap_text_member(row, "name");
     for (const struct ap_value *one = ap_value_first(replaced); one && name.bytes; one = one->next)
-        if (has_name(ap_value_member(one, "before"), name) || has_name(ap_value_member(one, "after"), name))
+        if (ap_list_has(ap_value_member(one, "before"), name) || ap_list_has(ap_value_member(one, "after"), name))
             return true;
     return false;
 }
@@ -118,11 +110,14 @@ static void add_name(struct ap_comparing *comparing, struct ap_value *to, const 
         add_replaced_name(comparing, to, largest->row);
         return;
     }
-    char bare[96];
+    char words[160];
     struct ap_text name = ap_text_member(largest->row, largest->name_key);
     if (strcmp(largest->what, "bare collective") == 0) {
-        (void)snprintf(bare, sizeof(bare), "%.*s without a kernel beside it", ap_shown_bytes(name, 0), name.data);
-        name = ap_text_of(bare);
+        (void)snprintf(words, sizeof(words), "%.*s without a kernel beside it", ap_shown_bytes(name, 0), name.data);
+        name = ap_text_of(words);
+    } else if (strcmp(largest->what, "part") == 0) {
+        ap_add_part_name(name, words, sizeof(words));
+        name = ap_text_of(words);
     }
     ap_add_text(comparing->model, to, "name", name);
     ap_add_null(comparing->model, to, "in_place_of");
@@ -141,7 +136,9 @@ static void add_time(struct ap_comparing *comparing, struct ap_value *at)
         if (on_device)
             look_through_collectives(comparing, &largest);
         look_through(ap_value_at(comparison, operators), "operator", "name", "delta_us", replaced, true, &largest);
-        if (!ap_value_first(ap_value_at(comparison, operators)))
+        /* A kernel whose time others took over changed nothing. */
+        bool is_more = comparing->device_change != AP_CHANGE_none || comparing->step_delta_ns != 0 || !on_device;
+        if (is_more && !ap_value_first(ap_value_at(comparison, operators)))
             look_through(ap_value_at(comparison, "kernels.rows"), "kernel", "name", "delta_us", NULL, !on_device, &largest);
         largest.delta *= NAMED_IS_WORTH;
         look_through(ap_value_at(comparison, "split.parts"), "part", "part", "delta_us", NULL, true, &largest);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * compare_pairs.c - the same work under another name: what takes less and what takes more in its place belong together
  * where one operator called both (addmm, and mm with a copy), where one line of the program did (unfused and fused), where
- * attention is fused on one side, where they are of one family, or where compiled code or a graph took eager operators
- * in. */
+ * attention, a norm or a layer of experts is fused on one side, where they are of one family, or where compiled code or a
+ * graph took eager operators in. */
 #include <stdio.h>
 #include <string.h>
 
@@ -14,9 +14,10 @@
 #define NAMES_SHOWN 4
 
 /* Rounds of grouping, the surest first. */
-enum round { BY_CALLER, BY_LINE, BY_ATTENTION, BY_FAMILY, BY_COMPILER, ROUND_COUNT };
+enum round { BY_CALLER, BY_LINE, BY_ATTENTION, BY_NORM, BY_EXPERTS, BY_FAMILY, BY_COMPILER, ROUND_COUNT };
 
-static const char *const round_names[ROUND_COUNT] = { "caller", "line", "attention", "family", "compiled" };
+static const char *const round_names[ROUND_COUNT] = { "caller",  "line",   "attention", "normalization",
+                                                      "experts", "family", "compiled" };
 
 struct item {
     struct ap_text name, caller, line, family;
@@ -181,31 +182,76 @@ static bool is_compiled(struct ap_text name)
     return false;
 }
 
-static bool is_softmax(struct ap_text name)
+/* What is one call where it is fused, and several where it is written out. A piece that tells is one that hardly anything
+ * else needs; the others are counted with it. */
+struct fusing {
+    const char *key, *family, *words[2]; /* of the fused one: its family, or a word of its name */
+    const char *tells[6], *pieces[10];
+};
+
+static const struct fusing *fusing_of(enum round round)
 {
-    return ap_text_is(name, "aten::softmax") || ap_text_is(name, "aten::_softmax") ||
-           ap_text_is(name, "aten::_safe_softmax");
+    static const struct fusing all[] = {
+        { "attention",
+          "attention",
+          { NULL },
+          { "aten::softmax", "aten::_softmax", "aten::_safe_softmax" },
+          { "aten::bmm", "aten::baddbmm", "aten::matmul", "aten::mul", "aten::div", "aten::masked_fill" } },
+        { "normalization",
+          "normalisation",
+          { NULL },
+          { "aten::rsqrt", "aten::sqrt", "aten::var", "aten::var_mean", "aten::std" },
+          { "aten::mean", "aten::pow", "aten::mul", "aten::div", "aten::sub", "aten::add", "aten::square", "aten::to",
+            "aten::copy_" } },
+        { "experts",
+          NULL,
+          { "moe", "experts" },
+          { "aten::mm", "aten::bmm", "aten::addmm", "aten::_grouped_mm" },
+          { "aten::index", "aten::index_add_", "aten::silu", "aten::gelu", "aten::mul", "aten::index_select",
+            "aten::scatter_add_", "aten::topk", "aten::copy_" } },
+    };
+    return round >= BY_ATTENTION && round <= BY_EXPERTS ? &all[round - BY_ATTENTION] : NULL;
 }
 
-static bool is_attention(const struct item *item)
+static bool is_any_of(struct ap_text name, const char *const *names, size_t count)
 {
-    return ap_text_is(item->family, "attention");
+    for (size_t i = 0; i < count && names[i]; i++)
+        if (ap_text_is(name, names[i]))
+            return true;
+    return false;
 }
 
-/* Fused, or what it is made of. */
-static bool is_of_attention(const struct item *item)
+static bool is_fused(const struct item *item, const struct fusing *fusing)
 {
-    return is_attention(item) || is_softmax(item->name) || ap_text_is(item->name, "aten::bmm") ||
-           ap_text_is(item->name, "aten::baddbmm") || ap_text_is(item->name, "aten::matmul");
+    if (fusing->family)
+        return ap_text_is(item->family, fusing->family);
+    return ap_text_contains(item->name, ap_text_of(fusing->words[0])) ||
+           ap_text_contains(item->name, ap_text_of(fusing->words[1]));
+}
+
+static bool tells(const struct item *item, const struct fusing *fusing)
+{
+    return is_any_of(item->name, fusing->tells, AP_COUNT_OF(fusing->tells));
+}
+
+static bool is_part_of(const struct item *item, const struct fusing *fusing)
+{
+    return is_fused(item, fusing) || tells(item, fusing) ||
+           is_any_of(item->name, fusing->pieces, AP_COUNT_OF(fusing->pieces));
 }
 
 static struct ap_text key_of(const struct item *item, enum round round)
 {
+    const struct fusing *fusing = fusing_of(round);
+    if (fusing)
+        return is_part_of(item, fusing) ? ap_text_of(fusing->key) : AP_TEXT("");
     switch (round) {
     case BY_CALLER: return item->caller.bytes ? item->caller : item->name;
     case BY_LINE: return without_line_number(item->line);
-    case BY_ATTENTION: return is_of_attention(item) ? AP_TEXT("attention") : AP_TEXT("");
     case BY_FAMILY: return ap_text_is(item->family, "other") ? AP_TEXT("") : item->family;
+    case BY_ATTENTION:
+    case BY_NORM:
+    case BY_EXPERTS:
     case BY_COMPILER:
     case ROUND_COUNT: break;
     }
@@ -227,6 +273,16 @@ static int by_attention(const void *a, const void *b)
     return ap_text_compare(key_of(a, BY_ATTENTION), key_of(b, BY_ATTENTION));
 }
 
+static int by_norm(const void *a, const void *b)
+{
+    return ap_text_compare(key_of(a, BY_NORM), key_of(b, BY_NORM));
+}
+
+static int by_experts(const void *a, const void *b)
+{
+    return ap_text_compare(key_of(a, BY_EXPERTS), key_of(b, BY_EXPERTS));
+}
+
 static int by_family(const void *a, const void *b)
 {
     return ap_text_compare(key_of(a, BY_FAMILY), key_of(b, BY_FAMILY));
@@ -237,7 +293,8 @@ struct group {
     size_t count;
     enum round round;
     double less_ns, more_ns, before_ns, after_ns;
-    bool has_new_or_gone, has_compiled, has_fused, has_softmax; /* the last two on one side only */
+    bool has_new_or_gone, has_compiled;
+    bool has_fused[2], has_piece[2]; /* on one side only: on the old one, on the new one; a piece that tells */
 };
 
 static bool counts(const struct ap_comparing *comparing, const struct item *item)
@@ -249,8 +306,12 @@ static bool counts(const struct ap_comparing *comparing, const struct item *item
 static struct group sum_group(const struct ap_comparing *comparing, struct item *items, size_t count, enum round round)
 {
     struct group group = { .items = items, .count = count, .round = round };
+    const struct fusing *fusing = fusing_of(round);
     for (size_t i = 0; i < count; i++) {
         double delta = delta_of(&items[i]);
+        bool alone = fusing && !items[i].taken && (items[i].is_new || items[i].is_gone);
+        group.has_fused[items[i].is_new] |= alone && is_fused(&items[i], fusing);
+        group.has_piece[items[i].is_new] |= alone && tells(&items[i], fusing);
         if (!counts(comparing, &items[i]))
             continue;
         *(delta < 0 ? &group.less_ns : &group.more_ns) += delta < 0 ? -delta : delta;
@@ -258,8 +319,6 @@ static struct group sum_group(const struct ap_comparing *comparing, struct item 
         group.after_ns += items[i].after_ns;
         group.has_new_or_gone |= items[i].is_new || items[i].is_gone;
         group.has_compiled |= is_compiled(items[i].name);
-        group.has_fused |= is_attention(&items[i]) && (items[i].is_new || items[i].is_gone);
-        group.has_softmax |= is_softmax(items[i].name) && (items[i].is_new || items[i].is_gone);
     }
     return group;
 }
@@ -270,7 +329,8 @@ static bool is_replacement(const struct ap_comparing *comparing, const struct gr
     double least = AP_ROW_LEAST_RATIO * comparing->whole_ns;
     return group->has_new_or_gone && group->less_ns >= least && group->more_ns >= least && least > 0 &&
            (group->round != BY_COMPILER || group->has_compiled) &&
-           (group->round != BY_ATTENTION || (group->has_fused && group->has_softmax));
+           (!fusing_of(group->round) || (group->has_fused[0] && group->has_piece[1]) ||
+            (group->has_fused[1] && group->has_piece[0]));
 }
 
 static int by_delta(const void *a, const void *b)
@@ -319,8 +379,8 @@ static void add_group(struct ap_comparing *comparing, struct ap_value *list, con
 
 static void group_by(struct ap_comparing *comparing, struct items *items, enum round round, struct ap_value *list)
 {
-    static int (*const orders[ROUND_COUNT])(const void *a, const void *b) = { by_caller, by_line, by_attention, by_family,
-                                                                              NULL };
+    static int (*const orders[ROUND_COUNT])(const void *a, const void *b) = { by_caller,  by_line,   by_attention, by_norm,
+                                                                              by_experts, by_family, NULL };
     if (orders[round])
         ap_sort(items->items, items->count, sizeof(items->items[0]), orders[round]);
     for (size_t i = 0; i < items->count && round == BY_COMPILER; i++) /* a compiler takes no collectives in */

@@ -510,7 +510,7 @@ static const char *const causes[][2] = {
 };
 
 /* "idle time in which the host ran Python between operators", "compute" */
-static void add_part_name(struct ap_text part, char *text, size_t bytes)
+void ap_add_part_name(struct ap_text part, char *text, size_t bytes)
 {
     static const char *const words[][2] = { { "idle_causes.", "idle time" }, { "host_states.", "time" } };
     for (size_t place = 0; place < AP_COUNT_OF(words); place++)
@@ -535,7 +535,7 @@ void ap_add_part_sentence(const struct ap_comparing *comparing, char *text, size
     bool most = 2 * fabs((double)ap_integer_member(part, "delta_us", 0)) >= fabs(whole_ns);
     (void)ap_format_value(ap_value_member(part, "delta_us"), delta, sizeof(delta));
     (void)snprintf(text + strlen(text), bytes - strlen(text), "; %s of it in ", most ? "most" : "the largest part");
-    add_part_name(ap_text_member(part, "part"), text + strlen(text), bytes - strlen(text));
+    ap_add_part_name(ap_text_member(part, "part"), text + strlen(text), bytes - strlen(text));
     (void)snprintf(text + strlen(text), bytes - strlen(text), ", %s%s a step",
                    ap_integer_member(part, "delta_us", 0) > 0 ? "+" : "", delta);
 }

@@ -116,6 +116,8 @@ double ap_stall_ns(const struct ap_comparing *comparing);
 /* Operators of a list, or collectives, that are looked for on the other side: those with most time. A list may be as long as
  * its trace. */
 #define AP_FOUND_MOST 100
+/** Is a name in the list? */
+bool ap_list_has(const struct ap_value *list, struct ap_text name);
 /** The row of that name among so many of the @list; NULL = none. */
 const struct ap_value *ap_find_row(const struct ap_value *list, struct ap_text name);
 
@@ -145,6 +147,8 @@ const struct ap_value *ap_largest_part(const struct ap_comparing *comparing);
 void ap_add_long_sentence(const struct ap_comparing *comparing, char *text, size_t bytes);
 void ap_add_period_sentence(const struct ap_comparing *comparing, char *text, size_t bytes);
 void ap_add_part_sentence(const struct ap_comparing *comparing, char *text, size_t bytes);
+/** In words, a part of the split: "idle time in which the host ran operators". */
+void ap_add_part_name(struct ap_text part, char *text, size_t bytes);
 /** compare_pairs.c: "replaced", "layout"; and what ap_compare_traits adds */
 AP_MUST_CHECK enum ap_status ap_compare_pairs(struct ap_comparing *comparing, struct ap_error *reterr);
 /** compare_traits.c: "types", "shapes", "layouts"; @size_key: of a row of operators, what its time is called */
@@ -169,6 +173,8 @@ void ap_add_rows_sentence(const struct ap_comparing *comparing, bool with_device
 /** compare_pieces.c: that most operators are called more often and are shorter each, or the other way round, behind the
  *  text. */
 void ap_add_pieces_sentence(const struct ap_comparing *comparing, char *text, size_t bytes);
+/** compare_counts.c: that a step calls more operators, fewer, or the same ones as often, behind the text. */
+void ap_add_counts_sentence(const struct ap_comparing *comparing, char *text, size_t bytes);
 /** Which collective takes longer, or has less beside it, where steps follow. */
 void ap_add_collectives_sentence(const struct ap_comparing *comparing, char *text, size_t bytes);
 /** Of a text from there on, how many bytes a sentence of the verdict shows. */

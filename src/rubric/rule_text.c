@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Placeholders: {figure.path}, {limit figure.path}, {name of-something}, {known figure.path: words}, {training: words},
- * {serving: words}, and so on for what else words can be bound to; {{ is a brace. */
+ * Placeholders: {figure.path}, {limit figure.path}, {name of-something}, {name of-something: words}, {known figure.path:
+ * words}, {training: words}, {serving: words}, and so on for what else words can be bound to; {{ is a brace. */
 #include <string.h>
 
 #include "rule.h"
@@ -41,8 +41,9 @@ static const struct name_source names[] = {
     { "failed-line", "cluster.memory.out_of_memory", "", "line", NULL, "a line that was not recorded", NULL, false },
     { "differing-owner", "cluster.memory.differs.owner", "", "category", NULL, "nothing", NULL, false },
     { "differing-line", "cluster.memory.differs.line", "", "line", NULL, "none", NULL, false },
-    { "late-line", "cluster.late.host_code", "", "line", NULL, "a line that was not recorded", NULL, false },
-    { "work-line", "cluster.late.more_work", "", "line", NULL, "not recorded", NULL, false },
+    { "late-line", "cluster.late.host_code", "", "line", NULL, "code of which nothing was recorded", NULL, false },
+    { "pause-line", "cluster.late.jitter", "", "line", NULL, "", NULL, false },
+    { "work-line", "cluster.late.more_work", "", "line", NULL, "", NULL, false },
     { "top-line", "frames.items", "host_self_us", "name", "frames.top_self_us", "one line", NULL, false },
     { "top-onnx-operator", "onnxruntime.operators", "total_us", "operator", "onnxruntime.top_operator_us", "one operator",
       NULL, false },
@@ -50,6 +51,9 @@ static const struct name_source names[] = {
     { "longest-kernels", "compute.longest", "", "operator", NULL, "an operator", NULL, false },
     { "longest-bound", "compute.longest", "", "bound", NULL, "nothing known", NULL, true },
     { "longest-shapes", "compute.longest", "", "shapes_say", NULL, "nothing in the sizes says more", NULL, true },
+#define AP_LATE(id, meaning) { "others-" #id, "cluster.late." #id, "", "others", NULL, "", NULL, true },
+#include "late_kind.def"
+#undef AP_LATE
     { "longest-step", "steps.rows", "dur_us", "name", "steps.steady.max_us", "one step", "steady", false },
 };
 
@@ -193,9 +197,12 @@ static bool parse_placeholder(const struct ap_rule *rule, struct ap_text inner, 
     if (parse_clause(inner, ret_placeholder))
         return true;
     if (ap_text_starts_with(inner, "name ")) {
+        const char *colon = memchr(inner.data, ':', inner.bytes);
+        size_t bytes = colon ? (size_t)(colon - inner.data) : inner.bytes;
         placeholder.kind = PLACEHOLDER_NAME;
+        placeholder.words = colon ? (struct ap_text){ colon + 1, inner.bytes - bytes - 1 } : AP_TEXT("#");
         for (size_t i = 0; i < AP_COUNT_OF(names); i++)
-            if (ap_text_is((struct ap_text){ inner.data + 5, inner.bytes - 5 }, names[i].id))
+            if (ap_text_is((struct ap_text){ inner.data + 5, bytes - 5 }, names[i].id))
                 placeholder.name = &names[i];
         *ret_placeholder = placeholder;
         return placeholder.name != NULL;
@@ -495,6 +502,24 @@ static const char *how_told(const struct ap_value *row)
                                                : "";
 }
 
+static enum ap_status fill_name(const struct placeholder *placeholder, const struct ap_value *root,
+                                struct ap_text_buffer *to, struct ap_error *reterr)
+{
+    const struct name_source *source = placeholder->name;
+    const struct ap_value *row = row_of(source, root);
+    struct ap_text name = ap_value_text(ap_value_member(row, source->name)), words = placeholder->words;
+    const char *mark = memchr(words.data, '#', words.bytes);
+    size_t before = mark ? (size_t)(mark - words.data) : words.bytes;
+    if (!name.bytes)
+        return ap_text_buffer_add(to, ap_text_of(source->otherwise), reterr);
+    AP_TRY(ap_text_buffer_add(to, (struct ap_text){ words.data, before }, reterr));
+    if (!mark)
+        return AP_OK;
+    AP_TRY(source->is_ours ? ap_text_buffer_add(to, name, reterr) : add_name(to, name, reterr));
+    AP_TRY(ap_text_buffer_add(to, ap_text_of(how_told(row)), reterr));
+    return ap_text_buffer_add(to, (struct ap_text){ mark + 1, words.bytes - before - 1 }, reterr);
+}
+
 static enum ap_status fill_one(const struct placeholder *placeholder, const struct ap_value *root, struct ap_text_buffer *to,
                                struct ap_error *reterr)
 {
@@ -503,17 +528,8 @@ static enum ap_status fill_one(const struct placeholder *placeholder, const stru
         return fill_clause(placeholder, root, to, reterr);
     if (placeholder->kind >= PLACEHOLDER_STEPS)
         return ap_text_buffer_add(to, ap_text_of(advice_for(root, placeholder->kind)), reterr);
-    if (placeholder->kind == PLACEHOLDER_NAME) {
-        const struct ap_value *row = row_of(placeholder->name, root);
-        struct ap_text name = ap_value_text(ap_value_member(row, placeholder->name->name));
-        if (name.bytes && placeholder->name->is_ours)
-            AP_TRY(ap_text_buffer_add(to, name, reterr));
-        else if (name.bytes)
-            AP_TRY(add_name(to, name, reterr));
-        if (name.bytes)
-            return ap_text_buffer_add(to, ap_text_of(how_told(row)), reterr);
-        return ap_text_buffer_add(to, ap_text_of(placeholder->name->otherwise), reterr);
-    }
+    if (placeholder->kind == PLACEHOLDER_NAME)
+        return fill_name(placeholder, root, to, reterr);
     struct ap_value limit;
     const struct ap_value *value = NULL;
     if (placeholder->kind == PLACEHOLDER_VALUE)

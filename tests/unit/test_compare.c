@@ -430,6 +430,32 @@ static void fused_attention_is_paired_with_what_it_is_made_of(void)
     ap_model_release(&models[1]);
 }
 
+/* Likewise a norm, and experts. Roots alone are no norm, and a norm that both sides have was not written out. */
+static void fused_norms_and_experts_are_paired(void)
+{
+    static const struct {
+        const char *name, *family, *piece, *other, *by;
+    } cases[] = { { "_C::rms_norm", "normalisation", "aten::rsqrt", "aten::mul", "normalization" },
+                  { "_C::rms_norm", "normalisation", "aten::exp", "aten::mul", NULL },
+                  { "aten::relu", "activation", "aten::rsqrt", "aten::mul", NULL },
+                  { "vllm::fused_experts", "other", "aten::mm", "aten::index_add_", "experts" },
+                  { "aiter::ck_moe_stage1", "other", "aten::mm", "aten::index_add_", "experts" },
+                  { "vllm::rotary", "other", "aten::mm", "aten::index_add_", NULL } };
+    for (size_t i = 0; i < AP_COUNT_OF(cases); i++) {
+        struct ap_model models[2];
+        const struct op_row fused[] = { { cases[i].name, NULL, NULL, cases[i].family, MS } };
+        const struct op_row plain[] = { { cases[i].piece, NULL, NULL, "elementwise", MS / 1000 },
+                                        { cases[i].other, NULL, NULL, "elementwise arithmetic", 2 * MS },
+                                        { "aten::copy_", NULL, NULL, "copy", MS } };
+        const struct ap_value *row = ap_value_first(compare_operators(models, fused, 1, plain, 3));
+        is_int(row != NULL, cases[i].by != NULL, cases[i].name);
+        if (row && cases[i].by)
+            says(row, "by", cases[i].by, "by what it computes");
+        ap_model_release(&models[0]);
+        ap_model_release(&models[1]);
+    }
+}
+
 static void put_shape(struct ap_model *model, const char *types, int64_t device_ns)
 {
     struct ap_value *row = ap_add_object(model, put_list(model, "operators.by_shape"), NULL);
@@ -655,6 +681,44 @@ static void another_kernel_for_a_shape_is_told(void)
                             "; another kernel serves aten::mm on the same shapes, called as often, and takes 1.50 times as "
                             "long (gemm_64x64 now, gemm before)"),
                cases[i].is_told, "a kernel of another name that takes longer");
+        ap_model_release(&before);
+        ap_model_release(&after);
+    }
+}
+
+/* Names that begin alike are shown from the argument on that differs. */
+static void kernels_with_long_names_are_told_apart(void)
+{
+    struct ap_model before, after;
+    build_report(&before, 10 * MS, 5 * MS, 1);
+    build_report(&after, 12 * MS, 7 * MS, 2);
+    put_call(&before, "void at::native::(anonymous namespace)::cunn_SoftMaxForward<8, c10::BFloat16>(int)", 24, 24,
+             12 * 4 * MS);
+    put_call(&after, "void at::native::(anonymous namespace)::cunn_SoftMaxForward<4, float>(int)", 24, 24, 12 * 6 * MS);
+    ok(sentence_has(compare(&after, &before), "(...4, float>(int) now, ...8, c10::BFloat16>(int) before)"), "from there on");
+    ap_model_release(&before);
+    ap_model_release(&after);
+}
+
+/* One kernel less, another one more, and all of them as long as before: nothing to call the largest change. */
+static void a_kernel_that_another_takes_over_is_no_change(void)
+{
+    for (int64_t other_ms = 2; other_ms <= 6; other_ms += 4) {
+        struct ap_model before, after;
+        build_report(&before, 10 * MS, 5 * MS, 1);
+        build_report(&after, 10 * MS, 3 * MS, 1);
+        put_operators(&before, NULL, 0);
+        put_operators(&after, NULL, 0);
+        for (int i = 0; i < 2; i++) {
+            struct ap_model *model = i ? &after : &before;
+            struct ap_value *row = ap_add_object(model, tree_place(model, "gpu.kernels"), NULL);
+            ap_add_string(model, row, "name", "other");
+            ap_add_count(model, row, "count", 24);
+            ap_add_time(model, row, "total_dur_us", 12 * (i ? MS + other_ms * MS : MS));
+            put_time(model, "gpu.kernel.total_dur_us", 12 * (i ? 4 * MS + other_ms * MS : 6 * MS));
+        }
+        is_int(ap_value_at(compare(&after, &before), "largest.time")->type != AP_VALUE_NULL, other_ms == 6,
+               "a kernel that takes longer, and not in place of another");
         ap_model_release(&before);
         ap_model_release(&after);
     }
@@ -1626,6 +1690,50 @@ static void work_in_other_pieces_is_told(void)
 }
 
 /* As many calls of a batch that is cut into micro-batches: a step holds what it held. */
+static void put_calls(struct ap_model *model, int64_t addmm, int64_t add, int64_t events)
+{
+    static const char *const names[] = { "aten::addmm", "aten::add" };
+    for (size_t i = 0; i < AP_COUNT_OF(names); i++) {
+        struct ap_value *row = ap_add_object(model, list_at(model, "cpu.operators_by_self"), NULL);
+        ap_add_string(model, row, "name", names[i]);
+        ap_add_count(model, row, "count", 12 * (i ? add : addmm));
+        ap_add_time(model, row, "self_dur_us", 12 * (i ? MS / 10 : MS));
+    }
+    put_count(model, "cpu.operator_summary.events", 12 * events);
+    put_bool(model, "trace.recorded.shapes", true);
+}
+
+/* Counts tell what times hide behind what else the machine does. */
+static void more_calls_of_operators_are_told(void)
+{
+    static const char alike[] =
+        "; a step calls operators 150 times, 100 before, aten::addmm 30 times, 20 before: more of the "
+        "same work (layers, passes)",
+                      some[] = "; a step calls operators 150 times, 100 before, aten::add 90 times, 40 before",
+                      equal[] = "; a step calls the same operators on the same shapes as often as before";
+    static const struct {
+        int64_t addmm, add, events, step_ns;
+        const char *told;
+    } cases[] = { { 30, 60, 150, 10 * MS, alike },
+                  { 20, 90, 150, 10 * MS, some },
+                  { 20, 40, 101, 10 * MS, NULL },
+                  { 20, 40, 100, 12 * MS, equal },
+                  { 21, 39, 100, 12 * MS, NULL } };
+    for (size_t i = 0; i < AP_COUNT_OF(cases); i++) {
+        struct ap_model before, after;
+        build_report(&before, 10 * MS, 5 * MS, 1);
+        build_report(&after, cases[i].step_ns, 5 * MS, 1);
+        put_calls(&before, 20, 40, 100);
+        put_calls(&after, cases[i].addmm, cases[i].add, cases[i].events);
+        const struct ap_value *comparison = compare(&after, &before);
+        ok(cases[i].told ? sentence_has(comparison, cases[i].told) : !sentence_has(comparison, "a step calls"),
+           "calls of a step");
+        ok(cases[i].told == alike || !sentence_has(comparison, "of the same work (layers"), "of nearly all, or of some");
+        ap_model_release(&before);
+        ap_model_release(&after);
+    }
+}
+
 static void micro_batches_are_as_much_in_all(void)
 {
     static const struct {
@@ -1829,6 +1937,7 @@ int main(void)
     the_middle_run_stands_for_all();
     work_under_another_name_is_paired();
     fused_attention_is_paired_with_what_it_is_made_of();
+    fused_norms_and_experts_are_paired();
     another_type_is_told();
     other_shapes_are_told();
     another_layout_is_told();
@@ -1837,6 +1946,8 @@ int main(void)
     many_small_changes_of_shape_are_one();
     the_same_work_that_takes_longer_is_the_devices();
     another_kernel_for_a_shape_is_told();
+    kernels_with_long_names_are_told_apart();
+    a_kernel_that_another_takes_over_is_no_change();
     what_is_done_beside_the_same_calls_is_told();
     fewer_launches_are_told();
     a_part_that_takes_longer_is_not_the_devices();
@@ -1871,6 +1982,7 @@ int main(void)
     kernels_of_all_kinds_that_take_longer_are_the_devices();
     one_kind_that_is_nearly_all_is_not_the_devices();
     work_in_other_pieces_is_told();
+    more_calls_of_operators_are_told();
     micro_batches_are_as_much_in_all();
     as_many_calls_are_as_much_work();
     a_start_and_a_longer_loop_are_not_as_much_work();

@@ -218,6 +218,16 @@ static uint32_t range_in(const struct summary *summary, size_t *at, int64_t star
     return longest_ns >= (end_ns - start_ns) / 2 ? best : AP_NO_ROW;
 }
 
+/* Was nothing recorded of the host for longer than it did anything while the device was idle? */
+static bool is_mostly_untraced(const int64_t spent_ns[AP_SPENT_COUNT_])
+{
+    int64_t done_ns = 0;
+    bool overflowed = false;
+    for (int class = AP_SPENT_data_loading; class < AP_SPENT_untraced; class ++)
+        done_ns = ap_add_sat(done_ns, spent_ns[class], &overflowed);
+    return spent_ns[AP_SPENT_untraced] > done_ns;
+}
+
 /* What the rank did since the collective before. These stretches do not overlap, so going through them is linear. */
 static enum ap_status add_befores(struct summary *summary, struct ap_error *reterr)
 {
@@ -231,7 +241,9 @@ static enum ap_status add_befores(struct summary *summary, struct ap_error *rete
         if (collective->start_ns > since_ns) {
             ap_rank_timeline_spent(&summary->timeline, since_ns, collective->start_ns, spent_ns);
             keep_largest(collective, spent_ns);
-            uint32_t row = ap_rank_timeline_host_row(&summary->timeline, since_ns, collective->start_ns);
+            uint32_t row = is_mostly_untraced(spent_ns)
+                               ? AP_NO_ROW
+                               : ap_rank_timeline_host_row(&summary->timeline, since_ns, collective->start_ns);
             if (row == AP_NO_ROW)
                 row = range_in(summary, &range_at, since_ns, collective->start_ns);
             AP_TRY(name_frame(summary, row, &collective->frame, reterr));

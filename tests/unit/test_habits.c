@@ -466,6 +466,28 @@ static void passes_without_backward_are_told_by_where_they_stand(void)
     end(&run);
 }
 
+/* An optimizer that makes updates orthogonal by products; a model that is written out by products is evaluated with them. */
+static void products_of_weights_are_no_pass_of_layers(void)
+{
+    static const char *const names[] = { "ProfilerStep#1", "ProfilerStep#2", "ProfilerStep#3" };
+    for (int layers = 0; layers < 2; layers++) {
+        struct run run;
+        begin(&run);
+        for (uint32_t step = 1; step <= 3; step++) {
+            int64_t start_us = step * 1000;
+            row(&run, "1", names[step - 1], ANNOTATION, start_us, 1000);
+            op(&run, layers ? "aten::linear" : "aten::mm", start_us + 10, 30, step * 10 - 5);
+            node(&run, start_us + 50, 10, step * 10 - 5);
+            row(&run, "1", "Optimizer.step#SGD.step", ANNOTATION, start_us + 70, 10);
+            op(&run, "aten::matmul", start_us + 200, 100, 0);
+            op(&run, "aten::addmm", start_us + 310, 100, 0);
+        }
+        analyze(&run);
+        is_int(habit(&run, "evaluation", "count"), layers ? 0 : 3, "behind the step of the optimizer");
+        end(&run);
+    }
+}
+
 /* Without its graph the pass of a target or a teacher is needed still. */
 static void a_pass_that_is_taken_out_of_its_graph_saves_its_nodes(void)
 {
@@ -1917,6 +1939,7 @@ int main(void)
     forward_work_in_a_node_is_recomputation();
     passes_without_backward_are_told_by_where_they_stand();
     a_pass_that_is_taken_out_of_its_graph_saves_its_nodes();
+    products_of_weights_are_no_pass_of_layers();
     what_another_update_follows_is_no_evaluation();
     the_backward_of_a_last_pass_may_still_come();
     what_follows_the_optimizer_is_no_evaluation_without_marks();

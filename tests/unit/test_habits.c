@@ -1168,6 +1168,25 @@ static void checks_of_values_are_told(void)
     end(&run);
 }
 
+/* Forces go along the differences of all pairs; a kernel of their distances needs these alone. */
+static void pairs_that_are_used_themselves_are_needed(void)
+{
+    static const char two[] = "[\"double\",\"double\"]", one[] = "[\"double\",\"\"]";
+    for (int forces = 0; forces < 2; forces++) {
+        struct run run;
+        begin(&run);
+        op_with(&run, "aten::sub", 0, 100, 0, "[[1,500,3],[500,1,3]]", two);
+        op_with(&run, "aten::square", 100, 100, 0, "[[500,500,3]]", one);
+        op_with(&run, "aten::sum", 200, 100, 0, "[[500,500,3],[]]", one);
+        op_with(&run, "aten::pow", 300, 100, 0, "[[500,500],[]]", one);
+        op_with(&run, "aten::einsum", 400, 100, 0, forces ? "[[],[[500,500],[500,500,3]]]" : "[[],[[500,500],[500,3]]]",
+                one);
+        analyze(&run);
+        is_int(habit(&run, "all_pairs", "count"), !forces, "made one by one, and summed up");
+        end(&run);
+    }
+}
+
 static void work_on_more_than_is_needed_is_told_by_shapes(void)
 {
     static const char two[] = "[\"float\",\"float\"]", one[] = "[\"float\",\"\"]";
@@ -1968,6 +1987,7 @@ int main(void)
     caches_in_another_order_are_told();
     a_batch_of_one_is_told();
     checks_of_values_are_told();
+    pairs_that_are_used_themselves_are_needed();
     work_on_more_than_is_needed_is_told_by_shapes();
     gradients_that_no_optimizer_uses_are_told();
     a_branch_that_ends_in_embeddings_is_unneeded_as_a_whole();

@@ -1168,6 +1168,30 @@ static void checks_of_values_are_told(void)
     end(&run);
 }
 
+/* Products of a few rows each and as many columns: padded to the largest they would take longer. Rows of a table that meet
+ * the same weight are put together, whatever their number. */
+static void matrices_of_many_sizes_make_no_batch(void)
+{
+    static const struct {
+        const char *dims;
+        int count;
+    } cases[] = { { "[[16,%d],[%d,16]]", 0 }, { "[[%d,16],[16,16]]", 1 }, { "[[16,24],[24,16]]", 1 } };
+    for (size_t c = 0; c < AP_COUNT_OF(cases); c++) {
+        struct run run;
+        char dims[64];
+        begin(&run);
+        for (int i = 0; i < 24; i++) {
+            (void)snprintf(dims, sizeof(dims), cases[c].dims, 20 + i * 7 % 24, 20 + i * 7 % 24);
+            op(&run, "aten::numpy_T", i * 40, 4, 0);
+            op_with(&run, "aten::mm", i * 40 + 10, 10, 0, dims, "[\"float\",\"float\"]");
+            op(&run, "aten::div", i * 40 + 25, 8, 0);
+        }
+        analyze(&run);
+        is_int(habit(&run, "operator_loop", "count"), cases[c].count, cases[c].dims);
+        end(&run);
+    }
+}
+
 /* Forces go along the differences of all pairs; a kernel of their distances needs these alone. */
 static void pairs_that_are_used_themselves_are_needed(void)
 {
@@ -1987,6 +2011,7 @@ int main(void)
     caches_in_another_order_are_told();
     a_batch_of_one_is_told();
     checks_of_values_are_told();
+    matrices_of_many_sizes_make_no_batch();
     pairs_that_are_used_themselves_are_needed();
     work_on_more_than_is_needed_is_told_by_shapes();
     gradients_that_no_optimizer_uses_are_told();

@@ -71,6 +71,31 @@ bool ap_habit_are_side_by_side(const struct ap_habit_rows *rows, size_t start, s
     return width && one.tensors[0].count && width != one.tensors[0].dims[one.tensors[0].count - 1];
 }
 
+/* Is it a product of two tensors that both have other sizes than those of the pass before? Rows of any number that meet the
+ * same weight can be put together. */
+static bool are_both_others(const struct ap_habit_rows *rows, size_t at, size_t before)
+{
+    struct ap_tensor_list one, other;
+    return ap_habit_read_tensors(rows, at, &one) && ap_habit_read_tensors(rows, before, &other) && one.count >= 2 &&
+           other.count >= 2 && !ap_tensor_equal(&one.tensors[0], &other.tensors[0]) &&
+           !ap_tensor_equal(&one.tensors[1], &other.tensors[1]);
+}
+
+bool ap_habit_are_ragged(const struct ap_habit_rows *rows, size_t start, size_t end, size_t period)
+{
+    size_t products = 0, others = 0;
+    if (ap_habit_attends(rows, start, period))
+        return false;
+    for (size_t i = start + period; i < end; i++) {
+        uint64_t words = ap_item_words(rows, &rows->items[i]);
+        if (!(words & (AP_BIT(HEAVY) | AP_BIT(PRODUCT))) || AP_HAS(words, FORWARD))
+            continue;
+        products++;
+        others += are_both_others(rows, i, i - period);
+    }
+    return others > products / 2;
+}
+
 /* ---- experts ---- */
 
 struct choice {

@@ -290,7 +290,7 @@ void ap_habit_find_constants(struct ap_habit_rows *rows);
 /** Where the operators end that begin with a counter at @start and work on what they made alone, in the same step; @start
  *  where they are few, or sizes do not tell. */
 size_t ap_habit_end_of_fixed(const struct ap_habit_rows *rows, size_t start);
-/** Attention that is handed a mask, as loops of one call. */
+/** Attention that is handed a mask, as loops of one call; weights of attention that are used beside. */
 AP_MUST_CHECK enum ap_status ap_habit_find_attention(struct ap_habit_rows *rows, struct ap_error *reterr);
 /** Those that are made several times a step, or in each step the same; behind the loops. */
 void ap_habit_add_constants(struct ap_habit_rows *rows);

@@ -2,6 +2,7 @@
  * Like layers side by side: heads; a mixture of experts that runs each of them on all tokens, though a few were chosen for
  * each token; adapters beside the layers that they could be merged into. */
 #include "habit_items.h"
+#include "rows_of.h"
 
 #include "poison.h"
 
@@ -320,17 +321,33 @@ static size_t end_of_adapter(struct ap_habit_rows *rows, size_t base)
                : base;
 }
 
+/* Between the two items requests name the adapter that answers them: as PEFT and diffusers call that. */
+static bool are_chosen(const struct ap_habit_rows *rows, size_t first, size_t last)
+{
+    int64_t first_ns = ap_item_start_ns(rows, &rows->items[first]), last_ns = ap_item_start_ns(rows, &rows->items[last]);
+    for (struct ap_rows_of at = ap_rows_of(rows->trace, 1u << AP_KIND_python); ap_rows_of_next(&at);) {
+        int64_t start_ns = rows->trace->events.start_ns[at.row];
+        struct ap_text name = ap_row_name(rows->trace, at.row);
+        if (start_ns > first_ns && start_ns < last_ns &&
+            (ap_text_ends_with(name, "): set_adapter") || ap_text_ends_with(name, "): set_adapters")))
+            return true;
+    }
+    return false;
+}
+
 /* An adapter that is trained has to stay aside; where nothing is, one that serves each call could be merged. */
 static enum ap_status find_adapters(struct ap_habit_rows *rows, struct ap_error *reterr)
 {
-    size_t count = 0;
-    for (int pass = 0; pass < 2; pass++)
+    size_t count = 0, first = 0, last = 0;
+    for (int pass = 0; pass < 2 && (!pass || (count >= LEAST_ADAPTERS && !are_chosen(rows, first, last))); pass++)
         for (size_t at = 0; at < rows->item_count; at++) {
             size_t sum = end_of_adapter(rows, at);
             if (sum == at)
                 continue;
+            first = count ? first : at;
+            last = at;
             count += pass == 0;
-            if (pass && count >= LEAST_ADAPTERS)
+            if (pass)
                 AP_TRY(ap_habit_add_stretch(rows, AP_HABIT_adapter_aside, at + 1, sum, 0, reterr));
         }
     return AP_OK;

@@ -496,11 +496,10 @@ static void passes_in_turn_are_told(void)
 }
 
 /* What @made_of says, a layer, flat or not, two narrow ones behind it, and a sum; @times. */
-static void aside(struct run *run, bool flat, const char *made_of, const char *input, const char *between, const char *sum,
-                  int times)
+static void add_aside(struct run *run, bool flat, const char *made_of, const char *input, const char *between,
+                      const char *sum, int times)
 {
     char dims[80];
-    begin(run);
     for (int64_t at_us = 0; at_us < times * 200; at_us += 200) {
         op_with(run, "aten::mul", at_us - 10, 5, 0, made_of, two);
         if (flat)
@@ -516,7 +515,21 @@ static void aside(struct run *run, bool flat, const char *made_of, const char *i
         op_with(run, "aten::add", at_us + 85, 5, 0, sum, two);
         op_with(run, "aten::gelu", at_us + 100, 50, 0, "[[4,512]]", floats);
     }
-    analyze(run);
+}
+
+/* One that is loaded, and then serves all, could be merged; of several, requests name theirs. */
+static void adapters_that_requests_choose_are_not_to_be_merged(void)
+{
+    static const int64_t chosen_us[] = { -500, 500 };
+    for (size_t i = 0; i < AP_COUNT_OF(chosen_us); i++) {
+        struct run run;
+        begin(&run);
+        (void)row(&run, "1", "peft/peft_model.py(1500): set_adapter", PYTHON, chosen_us[i] - 50, 10);
+        add_aside(&run, false, "[[4,256],[]]", "[4,256],[16,256],[]", "aten::to", "[[4,512],[4,512],[]]", 6);
+        analyze(&run);
+        is_int(habit(&run, "adapter_aside", "count"), i ? 0 : 6, i ? "between two requests" : "before all of them");
+        end(&run);
+    }
 }
 
 static void adapters_that_could_be_merged_are_told(void)
@@ -538,7 +551,9 @@ static void adapters_that_could_be_merged_are_told(void)
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct run run;
-        aside(&run, i == 1, cases[i].made_of, cases[i].input, cases[i].between, cases[i].sum, cases[i].times);
+        begin(&run);
+        add_aside(&run, i == 1, cases[i].made_of, cases[i].input, cases[i].between, cases[i].sum, cases[i].times);
+        analyze(&run);
         is_int(habit(&run, "adapter_aside", "count"), cases[i].count, cases[i].why);
         is_int(habit(&run, "adapter_aside", "saves_us"), cases[i].count * 40, "from behind the layer to the sum");
         end(&run);
@@ -560,6 +575,7 @@ int main(void)
     requests_that_wait_in_a_list_are_told();
     models_that_are_built_for_each_request_are_told();
     passes_in_turn_are_told();
+    adapters_that_requests_choose_are_not_to_be_merged();
     adapters_that_could_be_merged_are_told();
     return done();
 }

@@ -466,6 +466,28 @@ static void passes_without_backward_are_told_by_where_they_stand(void)
     end(&run);
 }
 
+/* An optimizer that makes updates orthogonal by products; a model that is written out by products is evaluated with them. */
+static void products_of_weights_are_no_pass_of_layers(void)
+{
+    static const char *const names[] = { "ProfilerStep#1", "ProfilerStep#2", "ProfilerStep#3" };
+    for (int layers = 0; layers < 2; layers++) {
+        struct run run;
+        begin(&run);
+        for (uint32_t step = 1; step <= 3; step++) {
+            int64_t start_us = step * 1000;
+            row(&run, "1", names[step - 1], ANNOTATION, start_us, 1000);
+            op(&run, layers ? "aten::linear" : "aten::mm", start_us + 10, 30, step * 10 - 5);
+            node(&run, start_us + 50, 10, step * 10 - 5);
+            row(&run, "1", "Optimizer.step#SGD.step", ANNOTATION, start_us + 70, 10);
+            op(&run, "aten::matmul", start_us + 200, 100, 0);
+            op(&run, "aten::addmm", start_us + 310, 100, 0);
+        }
+        analyze(&run);
+        is_int(habit(&run, "evaluation", "count"), layers ? 0 : 3, "behind the step of the optimizer");
+        end(&run);
+    }
+}
+
 /* Without its graph the pass of a target or a teacher is needed still. */
 static void a_pass_that_is_taken_out_of_its_graph_saves_its_nodes(void)
 {
@@ -704,6 +726,7 @@ static void shapes_tell_of_doubles_and_of_growth(void)
     begin(&run);
     op_with(&run, "aten::mm", 0, 100, 0, "[[32,32],[32,32]]", "[\"double\",\"double\"]");
     op_with(&run, "aten::mul_", 100, 50, 0, "[[8,8],[]]", "[\"float\",\"double\"]");
+    op_with(&run, "aten::addmm", 160, 20, 0, "[[32],[64,32],[32,32]]", "[\"double\",\"double\",\"double\"]");
     for (int i = 0; i < 3; i++) {
         (void)snprintf(dims, sizeof(dims), "[[[2,%d,8],[2,1,8]],[]]", 99 + i);
         op_with(&run, "aten::cat", 200 + i * 100, 10, 0, dims, list);
@@ -711,8 +734,9 @@ static void shapes_tell_of_doubles_and_of_growth(void)
         op_with(&run, "aten::cat", 210 + i * 100, 10, 0, dims, list);
     }
     analyze(&run);
-    is_int(habit(&run, "double_work", "total_us"), 100, "a number among the inputs makes no tensor double");
-    is_int(habit(&run, "double_work", "saves_us"), 55, "a little more than half of it");
+    is_int(habit(&run, "double_work", "total_us"), 120, "a number among the inputs makes no tensor double");
+    is_int(habit(&run, "double_work", "saves_us"), 66, "a little more than half of it");
+    is_int(habit(&run, "double_layer", "count"), 1, "not a product of matrices that no layer calls");
     is_int(habit(&run, "growing_cat", "count"), 3, "three sizes, and not two");
     is_int(habit(&run, "growing_cat", "total_us"), 30, "their time");
     end(&run);
@@ -1168,6 +1192,72 @@ static void checks_of_values_are_told(void)
     is_int(habit(&run, "value_check", "total_us"), 21 + 15 + 15,
            "the check and what is made of it, with Python between them");
     end(&run);
+}
+
+/* Their entropy is part of the loss; of a mean over heads, which layers hand out, nobody knows. The next layer's scores have
+ * the same sizes. */
+static void weights_of_attention_are_used_beside(void)
+{
+    static const char two[] = "[\"float\",\"float\"]", *const uses[] = { "aten::log", "aten::mean", "aten::view" };
+    for (size_t use = 0; use < AP_COUNT_OF(uses); use++) {
+        struct run run;
+        begin(&run);
+        for (int layer = 0; layer < 2; layer++) {
+            op_with(&run, "aten::matmul", layer * 1000, 50, 0, "[[2,4,9,8],[2,4,8,9]]", two);
+            op_with(&run, "aten::div", layer * 1000 + 60, 10, 0, "[[2,4,9,9],[]]", two);
+            op_with(&run, "aten::softmax", layer * 1000 + 80, 10, 0, "[[2,4,9,9],[],[]]", two);
+            op_with(&run, "aten::dropout", layer * 1000 + 95, 10, 0, "[[2,4,9,9],[],[]]", two);
+            op_with(&run, "aten::matmul", layer * 1000 + 120, 50, 0, "[[2,4,9,9],[2,4,9,8]]", two);
+            op_with(&run, "aten::linear", layer * 1000 + 180, 50, 0, "[[2,9,32],[32,32],[32]]", two);
+            op_with(&run, uses[use], layer * 1000 + 240, 10, 0, "[[2,4,9,9],[]]", two);
+        }
+        analyze(&run);
+        is_int(habit(&run, "used_weights", "count"), use ? 0 : 2, uses[use]);
+        end(&run);
+    }
+}
+
+/* Products of a few rows each and as many columns: padded to the largest they would take longer. Rows of a table that meet
+ * the same weight are put together, whatever their number. */
+static void matrices_of_many_sizes_make_no_batch(void)
+{
+    static const struct {
+        const char *dims;
+        int count;
+    } cases[] = { { "[[16,%d],[%d,16]]", 0 }, { "[[%d,16],[16,16]]", 1 }, { "[[16,24],[24,16]]", 1 } };
+    for (size_t c = 0; c < AP_COUNT_OF(cases); c++) {
+        struct run run;
+        char dims[64];
+        begin(&run);
+        for (int i = 0; i < 24; i++) {
+            (void)snprintf(dims, sizeof(dims), cases[c].dims, 20 + i * 7 % 24, 20 + i * 7 % 24);
+            op(&run, "aten::numpy_T", i * 40, 4, 0);
+            op_with(&run, "aten::mm", i * 40 + 10, 10, 0, dims, "[\"float\",\"float\"]");
+            op(&run, "aten::div", i * 40 + 25, 8, 0);
+        }
+        analyze(&run);
+        is_int(habit(&run, "operator_loop", "count"), cases[c].count, cases[c].dims);
+        end(&run);
+    }
+}
+
+/* Forces go along the differences of all pairs; a kernel of their distances needs these alone. */
+static void pairs_that_are_used_themselves_are_needed(void)
+{
+    static const char two[] = "[\"double\",\"double\"]", one[] = "[\"double\",\"\"]";
+    for (int forces = 0; forces < 2; forces++) {
+        struct run run;
+        begin(&run);
+        op_with(&run, "aten::sub", 0, 100, 0, "[[1,500,3],[500,1,3]]", two);
+        op_with(&run, "aten::square", 100, 100, 0, "[[500,500,3]]", one);
+        op_with(&run, "aten::sum", 200, 100, 0, "[[500,500,3],[]]", one);
+        op_with(&run, "aten::pow", 300, 100, 0, "[[500,500],[]]", one);
+        op_with(&run, "aten::einsum", 400, 100, 0, forces ? "[[],[[500,500],[500,500,3]]]" : "[[],[[500,500],[500,3]]]",
+                one);
+        analyze(&run);
+        is_int(habit(&run, "all_pairs", "count"), !forces, "made one by one, and summed up");
+        end(&run);
+    }
 }
 
 static void work_on_more_than_is_needed_is_told_by_shapes(void)
@@ -1941,6 +2031,7 @@ int main(void)
     forward_work_in_a_node_is_recomputation();
     passes_without_backward_are_told_by_where_they_stand();
     a_pass_that_is_taken_out_of_its_graph_saves_its_nodes();
+    products_of_weights_are_no_pass_of_layers();
     what_another_update_follows_is_no_evaluation();
     the_backward_of_a_last_pass_may_still_come();
     what_follows_the_optimizer_is_no_evaluation_without_marks();
@@ -1970,6 +2061,9 @@ int main(void)
     caches_in_another_order_are_told();
     a_batch_of_one_is_told();
     checks_of_values_are_told();
+    weights_of_attention_are_used_beside();
+    matrices_of_many_sizes_make_no_batch();
+    pairs_that_are_used_themselves_are_needed();
     work_on_more_than_is_needed_is_told_by_shapes();
     gradients_that_no_optimizer_uses_are_told();
     a_branch_that_ends_in_embeddings_is_unneeded_as_a_whole();

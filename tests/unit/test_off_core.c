@@ -109,6 +109,44 @@ static void what_all_equals_have_is_no_standing_still(void)
     is_off(odd, AP_COUNT_OF(odd), 0, 0, "every other one");
 }
 
+/* A thread that hands on what is put into a queue waits for as long as nothing is, with a lock. */
+static void what_waits_for_a_lock_is_no_standing_still(void)
+{
+    static const struct odd odd[] = { { 5, "aten::view" }, { 12, "aten::t" }, { 30, "aten::expand" } };
+    for (int works = 0; works < 2; works++) { /* without a lock it is some work of its own */
+        struct run run;
+        begin(&run);
+        add_rounds(&run, odd, AP_COUNT_OF(odd));
+        for (int64_t i = 0; i < ROUNDS; i++)
+            (void)row(&run, "2", works ? "<built-in function dumps>" : "<built-in method acquire of _thread.lock>", PYTHON,
+                      i * 2 * ROUND, i == ROUNDS - 1 ? STILL : 20);
+        analyze(&run);
+        int64_t all_us = ap_value_integer(at(&run, "verdict.host.off_core.total_us"), 0) / 1000;
+        ok(works == (all_us > 3 * STILL), "a wait for a lock");
+        end(&run);
+    }
+}
+
+/* A thread beside that loads batches ahead of the loop stands still, and nothing waits for it. */
+static void without_a_device_it_is_what_the_loop_stood_still(void)
+{
+    static const char *const names[] = { "aten::view", "aten::t", "aten::expand", "aten::sort" };
+    struct run run;
+    begin(&run);
+    for (int thread = 0; thread < 2; thread++)
+        for (int64_t i = 0, from = 0; i < 4 * ROUNDS; i++) {
+            int64_t dur = 20 + (i % 4 != 3 && i / 4 == 9 ? STILL : 0);
+            (void)row(&run, thread ? "2" : "1", names[i % 4], OPERATOR, from, dur);
+            from += dur + 1;
+        }
+    analyze(&run);
+    int64_t off_us = ap_value_integer(at(&run, "verdict.host.off_core_us"), -1) / 1000;
+    is_int(ap_value_integer(at(&run, "verdict.host.off_core.count"), -1), 6, "three of each thread");
+    ok(off_us > 2 * STILL, "some time");
+    is_int(ap_value_integer(at(&run, "verdict.host.off_core.total_us"), 0) / 1000, off_us, "of one thread at a time");
+    end(&run);
+}
+
 int main(void)
 {
     views_that_take_milliseconds_tell_of_a_thread_that_stood_still();
@@ -117,5 +155,7 @@ int main(void)
     what_may_work_or_wait_tells_nothing_by_itself();
     what_stands_out_elsewhere_is_the_same_as_far_as_it_is_as_likely();
     what_all_equals_have_is_no_standing_still();
+    what_waits_for_a_lock_is_no_standing_still();
+    without_a_device_it_is_what_the_loop_stood_still();
     return done();
 }

@@ -485,6 +485,44 @@ static void a_failure_in_pieces_comes_before_what_grew_by_less(void)
     }
 }
 
+/* Simulations have no layers; equations of derivatives, and learning to learn, are made of gradients of gradients. */
+static void what_a_method_is_made_of_is_a_remark(void)
+{
+    static const struct figure plain[] = {
+        { "trace.window_us", 1000e6 },
+        { "habits.double_work.window_share_ratio", 0.25 },
+        { "habits.double_work.saves_us", 140e6 },
+        { "habits.double_layer.count", 4 },
+        { "habits.second_order.window_share_ratio", 0.25 },
+        { "habits.second_order.total_us", 250e6 },
+        { "habits.second_order.saves_us", 250e6 },
+        { "cpu.operator_summary.self_dur_us", 900e6 },
+    };
+    static const struct {
+        const char *rule, *severity;
+        struct figure other;
+    } cases[] = {
+        { "double-precision", "medium", { "habits.double_layer.count", 1 } },
+        { "double-precision", "info", { "habits.double_layer.count", 0 } },
+        { "double-precision", "info", { "habits.second_order.window_share_ratio", 0.6 } },
+        { "second-order", "low", { "habits.second_order.total_us", 400e6 } },
+        { "second-order", "info", { "habits.second_order.total_us", 500e6 } },
+    };
+    for (size_t i = 0; i < AP_COUNT_OF(cases); i++) {
+        struct ap_model model;
+        bool evaluated;
+        put_figures(&model, plain, AP_COUNT_OF(plain));
+        put_artifacts(&model);
+        put_bool(&model, "trace.recorded.gpu", false);
+        put_bool(&model, "trace.recorded.runtime", false);
+        put_figure(&model, ap_figure_find(ap_text_of(cases[i].other.path)), cases[i].other.number);
+        ok(fires(&model, ap_rubric_find(rubric, ap_text_of(cases[i].rule)), &evaluated), "a finding");
+        is_text(ap_value_text(ap_value_member(ap_value_first(ap_value_at(&model.root, "findings")), "severity")),
+                cases[i].severity, cases[i].rule);
+        ap_model_release(&model);
+    }
+}
+
 static void a_clean_run_gets_no_advice(void)
 {
     static const struct figure figures[] = {
@@ -693,6 +731,7 @@ int main(void)
     cache_that_each_step_fills_is_not_called_slack();
     what_a_caught_failure_had_to_spare_is_no_high_finding();
     a_failure_in_pieces_comes_before_what_grew_by_less();
+    what_a_method_is_made_of_is_a_remark();
     a_clean_run_gets_no_advice();
     units_of_figures_stand_in_their_names();
     every_figure_has_an_artifact_to_ask_for();

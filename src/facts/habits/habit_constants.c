@@ -172,8 +172,49 @@ static enum ap_status look_at_attention(struct ap_habit_rows *rows, const struct
     return AP_OK;
 }
 
+/* Of attention that is written out. */
+struct weights {
+    struct ap_tensor_dims sizes;
+    bool are_made, have_weighed;
+};
+
+/* Behind the product in which they weigh something, and before that of the next scores, a mean over heads may be made by a
+ * layer that hands weights out, whether they are wanted or not; anything else wants them. */
+static bool uses_weights(const struct ap_habit_rows *rows, size_t at, struct weights *weights)
+{
+    struct ap_tensor_list list;
+    uint64_t words = ap_item_words(rows, &rows->items[at]);
+    bool is_product = AP_HAS(words, HEAVY) && !AP_HAS(words, FORWARD);
+    if (ap_habit_is_named(rows, at, AP_TEXT("aten::softmax"))) {
+        weights->are_made = ap_habit_read_tensors(rows, at, &list) && list.tensors[0].count >= 3;
+        weights->have_weighed = false;
+        weights->sizes = list.tensors[0];
+        return false;
+    }
+    bool takes = weights->are_made && ap_habit_has_tensor(rows, at, &weights->sizes);
+    weights->are_made &= !is_product || takes;
+    weights->have_weighed |= is_product && takes;
+    return takes && weights->have_weighed && !is_product && !(words & (AP_BIT(VIEW) | AP_BIT(NO_WORK))) &&
+           !ap_habit_is_named(rows, at, AP_TEXT("aten::mean"));
+}
+
+static void find_used_weights(struct ap_habit_rows *rows)
+{
+    struct weights weights = { .are_made = false };
+    for (size_t i = 0; i < rows->item_count; i++) {
+        const struct ap_habit_item *item = &rows->items[i];
+        weights.are_made &= ap_habit_is_call(rows, item) && (!i || item->step == rows->items[i - 1].step);
+        if (!ap_habit_is_call(rows, item) || !uses_weights(rows, i, &weights))
+            continue;
+        (void)ap_habit_add(rows->habits, AP_HABIT_used_weights, item->row,
+                           ap_item_end_ns(rows, item) - ap_item_start_ns(rows, item), 0);
+        weights.are_made = false;
+    }
+}
+
 enum ap_status ap_habit_find_attention(struct ap_habit_rows *rows, struct ap_error *reterr)
 {
+    find_used_weights(rows);
     for (size_t i = 0; i < rows->item_count; i++)
         if (AP_HAS(ap_item_words(rows, &rows->items[i]), ATTENTION))
             AP_TRY(look_at_attention(rows, &rows->items[i], reterr));

@@ -2,6 +2,7 @@
  * Like layers side by side: heads; a mixture of experts that runs each of them on all tokens, though a few were chosen for
  * each token; adapters beside the layers that they could be merged into. */
 #include "habit_items.h"
+#include "rows_of.h"
 
 #include "poison.h"
 
@@ -69,6 +70,31 @@ bool ap_habit_are_side_by_side(const struct ap_habit_rows *rows, size_t start, s
     if (least == LEAST_HEADS && width > WIDEST_HEAD)
         return false;
     return width && one.tensors[0].count && width != one.tensors[0].dims[one.tensors[0].count - 1];
+}
+
+/* Is it a product of two tensors that both have other sizes than those of the pass before? Rows of any number that meet the
+ * same weight can be put together. */
+static bool are_both_others(const struct ap_habit_rows *rows, size_t at, size_t before)
+{
+    struct ap_tensor_list one, other;
+    return ap_habit_read_tensors(rows, at, &one) && ap_habit_read_tensors(rows, before, &other) && one.count >= 2 &&
+           other.count >= 2 && !ap_tensor_equal(&one.tensors[0], &other.tensors[0]) &&
+           !ap_tensor_equal(&one.tensors[1], &other.tensors[1]);
+}
+
+bool ap_habit_are_ragged(const struct ap_habit_rows *rows, size_t start, size_t end, size_t period)
+{
+    size_t products = 0, others = 0;
+    if (ap_habit_attends(rows, start, period))
+        return false;
+    for (size_t i = start + period; i < end; i++) {
+        uint64_t words = ap_item_words(rows, &rows->items[i]);
+        if (!(words & (AP_BIT(HEAVY) | AP_BIT(PRODUCT))) || AP_HAS(words, FORWARD))
+            continue;
+        products++;
+        others += are_both_others(rows, i, i - period);
+    }
+    return others > products / 2;
 }
 
 /* ---- experts ---- */
@@ -376,17 +402,33 @@ static size_t end_of_adapter(struct ap_habit_rows *rows, size_t base)
                : base;
 }
 
+/* Between the two items requests name the adapter that answers them: as PEFT and diffusers call that. */
+static bool are_chosen(const struct ap_habit_rows *rows, size_t first, size_t last)
+{
+    int64_t first_ns = ap_item_start_ns(rows, &rows->items[first]), last_ns = ap_item_start_ns(rows, &rows->items[last]);
+    for (struct ap_rows_of at = ap_rows_of(rows->trace, 1u << AP_KIND_python); ap_rows_of_next(&at);) {
+        int64_t start_ns = rows->trace->events.start_ns[at.row];
+        struct ap_text name = ap_row_name(rows->trace, at.row);
+        if (start_ns > first_ns && start_ns < last_ns &&
+            (ap_text_ends_with(name, "): set_adapter") || ap_text_ends_with(name, "): set_adapters")))
+            return true;
+    }
+    return false;
+}
+
 /* An adapter that is trained has to stay aside; where nothing is, one that serves each call could be merged. */
 static enum ap_status find_adapters(struct ap_habit_rows *rows, struct ap_error *reterr)
 {
-    size_t count = 0;
-    for (int pass = 0; pass < 2; pass++)
+    size_t count = 0, first = 0, last = 0;
+    for (int pass = 0; pass < 2 && (!pass || (count >= LEAST_ADAPTERS && !are_chosen(rows, first, last))); pass++)
         for (size_t at = 0; at < rows->item_count; at++) {
             size_t sum = end_of_adapter(rows, at);
             if (sum == at)
                 continue;
+            first = count ? first : at;
+            last = at;
             count += pass == 0;
-            if (pass && count >= LEAST_ADAPTERS)
+            if (pass)
                 AP_TRY(ap_habit_add_stretch(rows, AP_HABIT_adapter_aside, at + 1, sum, 0, reterr));
         }
     return AP_OK;

@@ -262,6 +262,9 @@ AP_MUST_CHECK enum ap_status ap_habit_look_at_padding(struct ap_habit_rows *rows
 AP_MUST_CHECK enum ap_status ap_habit_find_waste_of_loading(struct ap_habit_rows *rows, struct ap_error *reterr);
 /** Are the items from @start to @end passes of @period items that begin alike, and is what they make put together? */
 bool ap_habit_are_side_by_side(const struct ap_habit_rows *rows, size_t start, size_t end, size_t period);
+/** Are their products mostly of matrices that differ in size, both of them, from pass to pass? No batch holds these without
+ *  padding all of them to the largest; of attention that is what one does. */
+bool ap_habit_are_ragged(const struct ap_habit_rows *rows, size_t start, size_t end, size_t period);
 /** Is a pass that begins with @start a head of attention, written out? */
 bool ap_habit_attends(const struct ap_habit_rows *rows, size_t start, size_t period);
 /** A mixture of experts of which each runs on all tokens, as loops. */
@@ -287,7 +290,7 @@ void ap_habit_find_constants(struct ap_habit_rows *rows);
 /** Where the operators end that begin with a counter at @start and work on what they made alone, in the same step; @start
  *  where they are few, or sizes do not tell. */
 size_t ap_habit_end_of_fixed(const struct ap_habit_rows *rows, size_t start);
-/** Attention that is handed a mask, as loops of one call. */
+/** Attention that is handed a mask, as loops of one call; weights of attention that are used beside. */
 AP_MUST_CHECK enum ap_status ap_habit_find_attention(struct ap_habit_rows *rows, struct ap_error *reterr);
 /** Those that are made several times a step, or in each step the same; behind the loops. */
 void ap_habit_add_constants(struct ap_habit_rows *rows);

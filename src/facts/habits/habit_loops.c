@@ -280,7 +280,8 @@ static enum ap_status add_loop(struct ap_habit_rows *rows, size_t start, size_t 
     struct ap_habit_loop *loop;
     bool may_be_layers = period > SHORT_PERIOD && !(pass.any & (AP_BIT(PIECE) | AP_BIT(SCALAR))) && !side_by_side &&
                          !is_over_unbound(rows, start, passes_end, period);
-    if (pass.views || may_be_layers || (!one_module && !side_by_side) || !is_of_program(rows, start, period))
+    if (pass.views || may_be_layers || (!one_module && !side_by_side) || !is_of_program(rows, start, period) ||
+        ap_habit_are_ragged(rows, start, passes_end, period))
         return AP_OK;
     AP_TRY(ap_habit_new_loop(rows, &loop, reterr));
     *loop = (struct ap_habit_loop){

@@ -29,15 +29,29 @@ struct pass {
     int64_t start_ns, end_ns, lead_ns, layers_ns;
     int64_t graph_ns; /* of it, that making nodes takes */
     uint32_t row;
-    size_t first;       /* item */
-    bool may_be_needed; /* without its graph */
+    size_t first;               /* item */
+    bool may_be_needed;         /* without its graph */
+    bool has_layers, by_layers; /* it should, as what is trained has */
 };
 
+/* Of the program's thread that trains: are there layers? One that writes them out as products has none. */
+static bool trains_layers(const struct ap_habit_rows *rows)
+{
+    for (size_t i = 0; i < rows->item_count; i++)
+        if (ap_item_words(rows, &rows->items[i]) & (AP_BIT(FORWARD) | AP_BIT(MODEL)) && ap_habit_makes_node(rows, i))
+            return true;
+    return false;
+}
+
 /* An agent that plays, or a search: layers are asked little, again and again, and what is done with the answers is neither
- * an evaluation nor a teacher. */
+ * an evaluation nor a teacher. Products alone, where layers are trained, are of weights: an optimizer that makes an update
+ * orthogonal or takes roots of what it has summed up; or of results, as distances are. */
 static bool is_a_pass(const struct pass *pass, int64_t dur_ns)
 {
-    return pass->id != AP_HABIT_gradless_pass || (double)pass->layers_ns >= LEAST_OF_LAYERS * (double)dur_ns;
+    if (pass->id == AP_HABIT_unused_graph)
+        return true;
+    return (pass->has_layers || !pass->by_layers) &&
+           (pass->id != AP_HABIT_gradless_pass || (double)pass->layers_ns >= LEAST_OF_LAYERS * (double)dur_ns);
 }
 
 static void end_pass(struct ap_habit_rows *rows, struct pass *pass)
@@ -108,10 +122,12 @@ static void go_on(struct ap_habit_rows *rows, struct pass *pass, size_t at, enum
                                .start_ns = ap_item_start_ns(rows, item),
                                .lead_ns = ap_habit_lead_ns(rows, at),
                                .row = item->row,
-                               .first = at };
+                               .first = at,
+                               .by_layers = pass->by_layers };
     if (!pass->open)
         return;
     pass->end_ns = ap_item_end_ns(rows, item);
+    pass->has_layers |= (ap_item_words(rows, item) & (AP_BIT(FORWARD) | AP_BIT(MODEL))) != 0;
     pass->layers_ns += heavy ? pass->end_ns - ap_item_start_ns(rows, item) : 0;
     if (ap_item_sequence(rows, item))
         pass->graph_ns += (int64_t)(ap_habit_sequence_after(rows, at) - ap_item_sequence(rows, item)) * AP_HABIT_NODE_NS;
@@ -160,7 +176,7 @@ static size_t last_node_of_step(const struct ap_habit_rows *rows, size_t first)
  * network, a teacher. */
 void ap_habit_find_passes(struct ap_habit_rows *rows)
 {
-    struct pass pass = { .open = false };
+    struct pass pass = { .by_layers = trains_layers(rows) };
     enum event last = NOTHING;
     size_t settled = count_settled(rows), last_node = 0;
     bool has_marks = rows->facts->steps.count && !rows->facts->steps.periods;

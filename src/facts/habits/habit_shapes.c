@@ -54,12 +54,37 @@ static bool has_double(const struct ap_tensor_list *list)
     return false;
 }
 
+/* What models are made of, by operators that such a layer calls once; of loops and solvers it is no part. */
+static bool is_layer(struct ap_text name)
+{
+    static const char *const names[] = { "aten::linear",
+                                         "aten::addmm",
+                                         "aten::convolution",
+                                         "aten::lstm",
+                                         "aten::gru",
+                                         "aten::embedding",
+                                         "aten::layer_norm",
+                                         "aten::batch_norm",
+                                         "aten::group_norm",
+                                         "aten::lstm_cell",
+                                         "aten::gru_cell",
+                                         "aten::rms_norm",
+                                         "aten::scaled_dot_product_attention" };
+    for (size_t i = 0; i < AP_COUNT_OF(names); i++)
+        if (ap_text_is(name, names[i]))
+            return true;
+    return false;
+}
+
 static void find_double(struct ap_habit_shapes *shapes)
 {
     for (uint32_t i = 0; i < shapes->work->shape_map.count; i++) {
         ap_habit_read_shape(shapes, i);
-        if (has_double(&shapes->list))
-            ap_habit_add_shape(shapes, AP_HABIT_double_work, i, DOUBLE_SAVES);
+        if (!has_double(&shapes->list))
+            continue;
+        ap_habit_add_shape(shapes, AP_HABIT_double_work, i, DOUBLE_SAVES);
+        if (is_layer(ap_habit_shape_name(shapes, i)))
+            ap_habit_add_shape(shapes, AP_HABIT_double_layer, i, DOUBLE_SAVES);
     }
 }
 

@@ -153,14 +153,19 @@ static bool is_enlarged(const struct ap_habit_rows *rows, size_t at)
 }
 
 /* Behind their sum the differences themselves are scaled or put beside something, as forces and directions are: what is made
- * of the sums alone has fewer elements, and takes far less. */
-static bool are_differences_used(const struct ap_habit_rows *rows, size_t at, size_t end)
+ * of the sums alone has fewer elements, and takes far less. @pairs: their sizes, or NULL. */
+static bool are_differences_used(const struct ap_habit_rows *rows, size_t at, size_t end, const struct ap_tensor_dims *pairs)
 {
     static const char *const uses[] = { "aten::mul", "aten::div", "aten::where", "aten::einsum", "aten::cat" };
+    if (!ap_habit_is_named(rows, at, AP_TEXT("aten::sub")))
+        return false;
     for (size_t next = end + 1; next < end + PAIR_ITEMS && ap_habit_is_of_step(rows, at, next); next++) {
-        if (ap_habit_is_named(rows, next, AP_TEXT("aten::sub")) && time_of(rows, next) >= LEAST_PAIRS_NS)
+        bool is_large =
+            pairs ? ap_habit_has_tensor(rows, next, pairs) : time_of(rows, next) >= time_of(rows, at) / LEAST_GROWTH;
+        if (ap_habit_is_named(rows, next, AP_TEXT("aten::sub")) &&
+            (pairs ? ap_habit_is_same(rows, at, next) : time_of(rows, next) >= LEAST_PAIRS_NS))
             return false; /* the next pairs */
-        for (size_t i = 0; i < AP_COUNT_OF(uses) && time_of(rows, next) >= time_of(rows, at) / LEAST_GROWTH; i++)
+        for (size_t i = 0; i < AP_COUNT_OF(uses) && is_large; i++)
             if (ap_text_is(ap_row_name(rows->trace, rows->items[next].row), uses[i]))
                 return true;
     }
@@ -187,7 +192,7 @@ static enum ap_status look_at_pairs_of_no_size(struct ap_habit_rows *rows, size_
 {
     bool sums_itself = AP_HAS(ap_item_words(rows, &rows->items[at]), PAIRED_SUM);
     size_t enlarged = end_of_enlarged(rows, at);
-    if (enlarged > at && ap_habit_is_named(rows, at, AP_TEXT("aten::sub")) && are_differences_used(rows, at, enlarged))
+    if (enlarged > at && are_differences_used(rows, at, enlarged, NULL))
         return AP_OK;
     if (enlarged > at)
         return ap_habit_add_stretch(rows, AP_HABIT_all_pairs, at, enlarged, 0, reterr);
@@ -246,7 +251,10 @@ static enum ap_status look_at_pairs(struct ap_habit_rows *rows, size_t at, struc
         return AP_OK;
     for (size_t end = at; end < at + PAIR_ITEMS && ap_habit_is_of_step(rows, at, end); end++) {
         uint64_t words = ap_item_words(rows, &rows->items[end]);
-        if (sums_itself || (end > at && AP_HAS(words, REDUCTION) && ap_habit_has_tensor(rows, end, &pairs)))
+        bool sums = end > at && AP_HAS(words, REDUCTION) && ap_habit_has_tensor(rows, end, &pairs);
+        if (sums && are_differences_used(rows, at, end, &pairs))
+            return AP_OK;
+        if (sums_itself || sums)
             return ap_habit_add_stretch(rows, AP_HABIT_all_pairs, at, last_of_pairs(rows, end, &pairs), 0, reterr);
         if (words & (AP_BIT(HEAVY) | AP_BIT(MODEL)) || (end > at && ap_habit_is_same(rows, at, end)))
             break;

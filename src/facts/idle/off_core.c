@@ -43,7 +43,17 @@
     "aten::log_softmax|aten::cross_entropy_loss|aten::scaled_dot_product_attention|*Backward0|*Backward1|*Backward2"
 /* Calls that may wait for the driver's locks or load modules, and do neither most of the time. */
 #define LAUNCHES "*LaunchKernel*"
-enum name_role { DOES_NOTHING_ROLE, LAUNCH_ROLE, NO_ROLE, HAS_LONG = 4 }; /* the last beside one of the others */
+/* What waits for a lock, a queue or another process stands still because of that. */
+#define AP_CODE_KIND(id, patterns) CODE_##id,
+enum {
+#include "code_kind.def"
+};
+#define AP_CODE_KIND(id, patterns) patterns,
+static const char *const code_patterns[] = {
+#include "code_kind.def"
+};
+enum name_role { DOES_NOTHING_ROLE, LAUNCH_ROLE, WAITS_ROLE, NO_ROLE, HAS_LONG }; /* the last beside one of the others */
+_Static_assert(HAS_LONG == 4, "a bit of its own");
 
 enum piece_class { CLASS_SURE, CLASS_OTHER, CLASS_NONE };
 
@@ -112,7 +122,7 @@ static enum piece_class class_of(const struct search *s, const struct piece *pie
     enum ap_event_kind kind = ap_row_kind(s->trace->events.tag[piece->row]);
     if (kind == AP_KIND_runtime)
         return role == LAUNCH_ROLE ? CLASS_OTHER : CLASS_NONE;
-    if (!ap_idle_is_of_host((enum ap_idle_cause)s->states->state[piece->row]))
+    if (role == WAITS_ROLE || !ap_idle_is_of_host((enum ap_idle_cause)s->states->state[piece->row]))
         return CLASS_NONE;
     if (kind != AP_KIND_operator)
         return CLASS_OTHER;
@@ -319,7 +329,7 @@ static enum ap_status find(struct search *s, struct ap_off_core *off, struct ap_
 {
     size_t name_count = ap_trace_id_count(s->trace);
     struct ap_name_patterns patterns;
-    const char *const entries[NO_ROLE] = { DOES_NOTHING, LAUNCHES };
+    const char *const entries[NO_ROLE] = { DOES_NOTHING, LAUNCHES, code_patterns[CODE_waiting] };
     enum ap_status status = ap_name_patterns_init(&patterns, s->gate, entries, NO_ROLE, reterr);
     AP_AND_THEN(status, AP_ALLOC(s->gate, s->roles, name_count, reterr));
     if (status == AP_OK)

@@ -321,7 +321,8 @@ static void add_bounds(const int64_t part_ns[BOUND_COUNT], int64_t dur_ns, struc
     }
 }
 
-/* That and the pieces by which it is told; there are none where they are too few. */
+/* That and the pieces by which it is told; there are none where they are too few. What no device waited for cost what the
+ * host was ahead; where none works it cost nothing: of several threads one goes on. */
 static void add_off_core(struct ap_part_context *context, const struct reading *is, struct ap_model *model,
                          struct ap_value *host)
 {
@@ -333,7 +334,7 @@ static void add_off_core(struct ap_part_context *context, const struct reading *
     ap_add_count(model, to, "count", (int64_t)off->sure_count);
     ap_add_known_time(model, to, "median_us", off->sure_count, off->median_ns);
     ap_add_known_time(model, to, "equal_us", off->sure_count, off->equal_ns);
-    ap_add_known_time(model, to, "total_us", off->sure_count, off->sum_ns);
+    ap_add_known_time(model, to, "total_us", off->sure_count, context->facts->split.has_gpu ? off->sum_ns : is->off_core_ns);
     for (size_t i = 0; i < off->count; i++)
         if (off->pieces[i].sure || ap_off_core_is_all(off))
             ap_stretches_add(&stretches, model->arena.gate, off->pieces[i].start_ns, off->pieces[i].end_ns);

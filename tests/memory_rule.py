@@ -31,19 +31,19 @@ NOISE_BYTES = 768 << 10  # by which peaks of the same run differ on a busy machi
 REPLAYED_ROWS = 1000000
 REPLAYED_TRACKS = 10000
 KNOWN = {
-    "equal_kernels": 118,
-    "launches": 126,
-    "a_name_per_event": 130,
-    "a_kernel_name_per_event": 119,
+    "equal_kernels": 102,
+    "launches": 107,
+    "a_name_per_event": 120,
+    "a_kernel_name_per_event": 105,
     "a_thread_per_event": 108,
     "a_stream_per_event": 122,
     "a_device_per_event": 118,
-    "modules_one_in_the_other": 100,
-    "signatures": 234,
-    "backward": 80,
-    "instants": 76,
-    "copies": 117,
-    "collectives": 132,
+    "modules_one_in_the_other": 78,
+    "signatures": 215,
+    "backward": 75,
+    "instants": 71,
+    "copies": 102,
+    "collectives": 126,
     "steps": 82,
 }
 CASES = {}

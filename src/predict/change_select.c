@@ -512,8 +512,9 @@ enum ap_status ap_selection_find(struct ap_selection *selection, const struct ap
     AP_AND_THEN(status, find_backward(&selector, reterr));
     if (status == AP_OK) {
         select_host(&selector);
+        if (selection->row_count)
+            sum_host(selection, graph);
         select_device(&selector);
-        sum_host(selection, graph);
     }
     AP_FREE(facts->gate, selector.wait_of_row, selector.trace->events.count);
     AP_FREE(facts->gate, selector.told, names);

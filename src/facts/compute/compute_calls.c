@@ -6,6 +6,7 @@
 #include "compute_times.h"
 #include "engine_steps.h"
 #include "kernel_name.h"
+#include "kept_cost.h"
 #include "pair_map.h"
 #include "rows_of.h"
 #include "sort.h"
@@ -20,9 +21,14 @@ struct finding {
     const struct ap_trace *trace;
     uint8_t *formulas;                     /* by name id, plus one; 0 = no operator has the name */
     struct ap_row_set above[2];            /* rows around a call that multiplies; around another one */
-    struct ap_pair_map signatures, shapes; /* (name, signature); (number of that, arguments) */
-    struct ap_pair_map groups;             /* (number of that, name of the engine's step where lengths are of it, or 0) */
-    uint8_t *by_step;                      /* by number of shapes: 1 = of packed sequences, 2 = not */
+    struct ap_pair_map signatures, shapes; /* (name, signature); (number of that, arguments), where it has some */
+    uint32_t *plain; /* by number of the signature: that of its shape without arguments, plus one; 0 = none yet */
+    size_t plain_capacity;
+    uint32_t *with_arguments; /* by number in shapes: likewise */
+    size_t with_arguments_capacity;
+    uint32_t shape_count;
+    struct ap_pair_map groups; /* (number of that, name of the engine's step where lengths are of it, or 0) */
+    uint8_t *by_step;          /* by number of shapes: 1 = of packed sequences, 2 = not */
     size_t by_step_capacity;
     struct ap_engine_steps steps;
     int64_t *longest_ns;                    /* by group: of a call */
@@ -186,119 +192,6 @@ static enum ap_status find_counted(struct finding *finding, struct ap_error *ret
     return AP_OK;
 }
 
-/* ---- costs ---- */
-
-static const uint16_t rare_numbers[] = {
-#define RARE(member) offsetof(struct ap_call_cost, member)
-    RARE(batch),
-    RARE(m),
-    RARE(n),
-    RARE(k),
-    RARE(weight_bytes),
-    RARE(head_size),
-    RARE(queries),
-    RARE(keys),
-    RARE(pair_flops),
-    RARE(flops_least),
-    RARE(flops_most),
-    RARE(tokens),
-    RARE(query_bytes),
-    RARE(key_bytes),
-    RARE(groups),
-    RARE(channels_per_group),
-    RARE(out_channels),
-    RARE(places),
-    RARE(row_elements),
-    RARE(tokens_per_expert),
-    RARE(experts),
-    RARE(moved_elements),
-    RARE(mask_bytes),
-    RARE(passes),
-    RARE(elements),
-};
-static const uint16_t flags[] = {
-    RARE(is_transposed),     RARE(is_backward),  RARE(is_strided),    RARE(is_mixed_layout),
-    RARE(is_channels_first), RARE(is_scattered), RARE(meets_doubles), RARE(narrows),
-    RARE(shortens),          RARE(repeats),      RARE(unpacks),       RARE(is_training),
-#undef RARE
-};
-#define NUMBER_WORDS (sizeof(double) / sizeof(uint32_t))
-#define IS_NARROW (1u << 14) /* of the flags: its numbers are whole ones of 32 bits, as sizes are */
-_Static_assert(AP_COUNT_OF(flags) <= 14, "flags and narrow ones fit");
-_Static_assert(sizeof(struct ap_call_cost) == (AP_COUNT_OF(rare_numbers) + 7) * sizeof(double) || _Alignof(double) < 8,
-               "a number more is kept here, too");
-
-struct ap_call_cost ap_compute_cost(const struct ap_compute *compute, const struct ap_compute_group *group)
-{
-    const struct ap_kept_cost *kept = &group->cost;
-    struct ap_call_cost cost = { .kind = kept->kind,
-                                 .element = kept->element,
-                                 .flops = kept->flops,
-                                 .bytes = kept->bytes,
-                                 .parameters = kept->parameters };
-    const uint32_t *number = kept->has ? compute->numbers + kept->first : NULL;
-    for (size_t i = 0; kept->has >> i; i++) {
-        if (!(kept->has >> i & 1))
-            continue;
-        double value = kept->flags & IS_NARROW ? *number : 0;
-        if (!(kept->flags & IS_NARROW))
-            memcpy(&value, number, sizeof(value));
-        memcpy((char *)&cost + rare_numbers[i], &value, sizeof(value));
-        number += kept->flags & IS_NARROW ? 1 : NUMBER_WORDS;
-    }
-    for (size_t i = 0; i < AP_COUNT_OF(flags); i++)
-        *(bool *)((char *)&cost + flags[i]) = kept->flags >> i & 1;
-    return cost;
-}
-
-static double rare_number(const struct ap_call_cost *cost, size_t i)
-{
-    double number;
-    memcpy(&number, (const char *)cost + rare_numbers[i], sizeof(number));
-    return number;
-}
-
-/* Minus zero is no number of these. */
-static bool is_narrow(const struct ap_call_cost *cost)
-{
-    for (size_t i = 0; i < AP_COUNT_OF(rare_numbers); i++) {
-        double number = rare_number(cost, i);
-        if (!(number >= 0 && number <= UINT32_MAX && number == (double)(uint32_t)number))
-            return false;
-    }
-    return true;
-}
-
-static enum ap_status keep_cost(struct ap_compute *compute, const struct ap_call_cost *cost, struct ap_kept_cost *ret_kept,
-                                struct ap_error *reterr)
-{
-    struct ap_kept_cost kept = { .flops = cost->flops,
-                                 .bytes = cost->bytes,
-                                 .parameters = cost->parameters,
-                                 .kind = cost->kind,
-                                 .element = cost->element,
-                                 .flags = is_narrow(cost) ? IS_NARROW : 0,
-                                 .first = compute->number_count };
-    for (size_t i = 0; i < AP_COUNT_OF(rare_numbers); i++) {
-        double number = rare_number(cost, i);
-        uint32_t words[NUMBER_WORDS] = { 0 };
-        if (number == 0)
-            continue;
-        kept.has |= UINT32_C(1) << i;
-        if (kept.flags & IS_NARROW)
-            words[0] = (uint32_t)number;
-        else
-            memcpy(words, &number, sizeof(number));
-        for (size_t word = 0; word < (kept.flags & IS_NARROW ? 1 : NUMBER_WORDS); word++)
-            AP_TRY_ADD(compute->gate, compute->numbers, compute->number_count, compute->number_capacity, reterr,
-                       words[word]);
-    }
-    for (size_t i = 0; i < AP_COUNT_OF(flags); i++)
-        kept.flags |= *(const bool *)((const char *)cost + flags[i]) ? 1u << i : 0;
-    *ret_kept = kept;
-    return AP_OK;
-}
-
 /* ---- groups ---- */
 
 static void cost_of(const struct finding *finding, uint32_t row, struct ap_call_cost *ret_cost)
@@ -355,14 +248,38 @@ static void take_lengths(struct ap_call_cost *cost, const struct ap_engine_step_
     cost->keys = told->attention_keys / (double)told->requests;
 }
 
+/* The number of what was called with which shapes and arguments. Most calls tell no arguments. */
+static enum ap_status number_shape(struct finding *finding, const struct called *called, uint32_t *ret_shape,
+                                   struct ap_error *reterr)
+{
+    struct ap_gate *gate = finding->compute->gate;
+    uint32_t number, known = finding->signatures.count, *shape;
+    AP_TRY(ap_pair_map_add(&finding->signatures, called->name, called->signature.id, &number, reterr));
+    AP_TRY(AP_RESERVE(gate, finding->plain, finding->plain_capacity, (size_t)number + 1, reterr));
+    if (number == known)
+        finding->plain[number] = 0;
+    shape = &finding->plain[number];
+    if (called->arguments.id) {
+        known = finding->shapes.count;
+        AP_TRY(ap_pair_map_add(&finding->shapes, number, called->arguments.id, &number, reterr));
+        AP_TRY(AP_RESERVE(gate, finding->with_arguments, finding->with_arguments_capacity, (size_t)number + 1, reterr));
+        if (number == known)
+            finding->with_arguments[number] = 0;
+        shape = &finding->with_arguments[number];
+    }
+    if (!*shape)
+        *shape = ++finding->shape_count;
+    *ret_shape = *shape - 1;
+    return AP_OK;
+}
+
 static enum ap_status group_of(struct finding *finding, uint32_t row, uint32_t *ret_group, struct ap_error *reterr)
 {
     struct ap_compute *compute = finding->compute;
     struct called called = called_at(finding, row);
-    uint32_t signature, shape, before = compute->group_count;
+    uint32_t shape, before = compute->group_count;
     bool needs;
-    AP_TRY(ap_pair_map_add(&finding->signatures, called.name, called.signature.id, &signature, reterr));
-    AP_TRY(ap_pair_map_add(&finding->shapes, signature, called.arguments.id, &shape, reterr));
+    AP_TRY(number_shape(finding, &called, &shape, reterr));
     AP_TRY(needs_step(finding, row, shape, &needs, reterr));
     const struct ap_engine_step *step = needs ? step_of(finding, row) : NULL;
     uint32_t step_name = step ? finding->trace->events.name[step->row] : 0;
@@ -378,7 +295,7 @@ static enum ap_status group_of(struct finding *finding, uint32_t row, uint32_t *
     cost_of(finding, row, &cost);
     if (step)
         take_lengths(&cost, &step->told);
-    return keep_cost(compute, &cost, &group->cost, reterr);
+    return ap_keep_cost(compute, &cost, &group->cost, reterr);
 }
 
 static enum ap_status group_calls(struct finding *finding, struct ap_error *reterr)
@@ -539,6 +456,18 @@ static void sum_calls(struct finding *finding)
     }
 }
 
+/* What only grouping asks for. */
+static void forget_pairs(struct finding *finding)
+{
+    ap_pair_map_release(&finding->signatures);
+    ap_pair_map_release(&finding->shapes);
+    ap_pair_map_release(&finding->groups);
+    AP_FREE(finding->compute->gate, finding->plain, finding->plain_capacity);
+    AP_FREE(finding->compute->gate, finding->with_arguments, finding->with_arguments_capacity);
+    finding->plain = finding->with_arguments = NULL;
+    finding->plain_capacity = finding->with_arguments_capacity = 0;
+}
+
 static enum ap_status find_all(struct finding *finding, struct ap_error *reterr)
 {
     struct ap_compute *compute = finding->compute;
@@ -547,9 +476,7 @@ static enum ap_status find_all(struct finding *finding, struct ap_error *reterr)
     AP_TRY(take_graphs(finding, reterr));
     AP_TRY(find_counted(finding, reterr));
     AP_TRY(group_calls(finding, reterr));
-    ap_pair_map_release(&finding->signatures);
-    ap_pair_map_release(&finding->shapes);
-    ap_pair_map_release(&finding->groups);
+    forget_pairs(finding);
     compute->is_host = !finding->facts->links.count;
     if (!compute->counted.count) {
         for (size_t i = 0; i < finding->facts->links.count; i++)
@@ -583,9 +510,7 @@ enum ap_status ap_compute_init(struct ap_compute *compute, const struct ap_facts
     AP_FREE(gate, finding.replayed, facts->trace->events.count);
     for (int i = 0; i < 2; i++)
         ap_row_set_release(&finding.above[i]);
-    ap_pair_map_release(&finding.signatures);
-    ap_pair_map_release(&finding.shapes);
-    ap_pair_map_release(&finding.groups);
+    forget_pairs(&finding);
     return status;
 }
 

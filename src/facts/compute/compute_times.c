@@ -51,14 +51,24 @@ static void forget_cost(struct ap_compute *compute, struct ap_compute_group *gro
     group->cost.flops = group->cost.bytes = -1;
 }
 
+static size_t largest_group(const struct ap_compute *compute)
+{
+    uint32_t largest = 1;
+    for (uint32_t group = 0; group < compute->group_count; group++)
+        if (compute->groups[group].timed_count > largest)
+            largest = compute->groups[group].timed_count;
+    return largest;
+}
+
 /* Calls of a group side by side, by counting. */
 enum ap_status ap_compute_find_times(struct ap_compute *compute, const uint32_t *kernel_of, struct ap_error *reterr)
 {
-    size_t count = compute->counted.count, *ends;
+    size_t count = compute->counted.count, largest = largest_group(compute);
+    uint32_t *ends;
     int64_t *times = NULL, *sorted = NULL;
     AP_TRY(AP_ALLOC_CLEARED(compute->gate, ends, (size_t)compute->group_count + 1, reterr));
     enum ap_status status = AP_ALLOC(compute->gate, times, count, reterr);
-    AP_AND_THEN(status, AP_ALLOC(compute->gate, sorted, count, reterr));
+    AP_AND_THEN(status, AP_ALLOC(compute->gate, sorted, largest, reterr));
     if (status == AP_OK) {
         for (uint32_t group = 0; group < compute->group_count; group++)
             ends[group + 1] = ends[group] + compute->groups[group].timed_count;
@@ -75,7 +85,7 @@ enum ap_status ap_compute_find_times(struct ap_compute *compute, const uint32_t 
         }
     }
     AP_FREE(compute->gate, times, count);
-    AP_FREE(compute->gate, sorted, count);
+    AP_FREE(compute->gate, sorted, largest);
     AP_FREE(compute->gate, ends, (size_t)compute->group_count + 1);
     return status;
 }

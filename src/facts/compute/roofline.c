@@ -60,6 +60,7 @@ bool ap_compute_cause_is_of_shape(enum ap_compute_cause cause)
 struct judged {
     const struct ap_compute_group *group;
     struct ap_call_cost cost;
+    struct ap_tile_fill fill;
 };
 
 /* ---- what the device could do ---- */
@@ -203,18 +204,17 @@ static bool has_multiprocessors(const struct ap_device_peak *device)
     return device->source <= AP_PEAK_by_properties || (device->source == AP_PEAK_by_kernels && device->peak.is_amd);
 }
 
-static void find_tiles(const struct judged *judged, const struct ap_trace *trace, const struct ap_device_peak *device,
-                       struct ap_roofline *roofline)
+static void find_tiles(struct judged *judged, const struct ap_trace *trace, const struct ap_device_peak *device)
 {
     struct ap_kernel_tile tile;
     if (judged->cost.m <= 0 || !judged->group->kernel ||
         !ap_kernel_tile_of(ap_trace_text(trace, judged->group->kernel), &tile))
         return;
     double tiles = best_tiles(&judged->cost, &tile);
-    roofline->tile_ratio = judged->cost.batch * judged->cost.m * judged->cost.n / (tiles * tile.rows * tile.columns);
+    judged->fill.tile_ratio = judged->cost.batch * judged->cost.m * judged->cost.n / (tiles * tile.rows * tile.columns);
     if (tile.splits_inner || adds_up_parts(judged) || !device || !has_multiprocessors(device) || device->peak.sm_count <= 0)
         return;
-    roofline->wave_ratio = tiles / (ceil(tiles / device->peak.sm_count) * device->peak.sm_count);
+    judged->fill.wave_ratio = tiles / (ceil(tiles / device->peak.sm_count) * device->peak.sm_count);
 }
 
 /* ---- causes ---- */
@@ -227,10 +227,15 @@ static bool is_unaligned(const struct ap_call_cost *cost, struct ap_text kernel)
     return bytes > 0 && bytes <= 2 && (fmod(cost->n * bytes, ALIGNMENT) > 0 || fmod(cost->k * bytes, ALIGNMENT) > 0);
 }
 
-static bool fills_little(const struct ap_roofline *roofline)
+static bool fills_little(const struct ap_tile_fill *fill)
 {
-    return (roofline->tile_ratio >= 0 && roofline->tile_ratio < TILE_RATIO) ||
-           (roofline->wave_ratio >= 0 && roofline->wave_ratio < WAVE_RATIO);
+    return (fill->tile_ratio >= 0 && fill->tile_ratio < TILE_RATIO) ||
+           (fill->wave_ratio >= 0 && fill->wave_ratio < WAVE_RATIO);
+}
+
+static bool leaves_half_empty(const struct ap_tile_fill *fill)
+{
+    return fill->wave_ratio >= 0 && fill->tile_ratio * fill->wave_ratio < FILL_RATIO;
 }
 
 /* Of the usual tiles there are few, each of which goes along the whole inner size. */
@@ -264,13 +269,13 @@ static enum ap_compute_cause cause_of_product(const struct judged *judged, struc
         return AP_CAUSE_unsplit_product;
     if (roofline->is_memory_bound && cost->m <= FEW_ROWS && cost->weight_bytes > cost->bytes / 2)
         return AP_CAUSE_few_rows;
-    if (roofline->wave_ratio >= 0 && roofline->tile_ratio * roofline->wave_ratio < FILL_RATIO && !roofline->is_memory_bound)
+    if (leaves_half_empty(&judged->fill) && !roofline->is_memory_bound)
         return AP_CAUSE_tile_fill;
     if (is_unaligned(cost, kernel))
         return AP_CAUSE_unaligned_product;
     if (roofline->is_memory_bound && narrow <= NARROW && wide >= 16 * narrow)
         return AP_CAUSE_narrow_product;
-    if (fills_little(roofline))
+    if (fills_little(&judged->fill))
         return AP_CAUSE_tile_fill;
     return is_of_older_kernel(judged, kernel, device) ? AP_CAUSE_older_kernels : AP_CAUSE_slow_product;
 }
@@ -369,13 +374,11 @@ static double read_in_vain_ns(const struct judged *judged)
 }
 
 /* What is slower than this share of a good kernel is judged. */
-static double slow_share(enum ap_compute_cause cause, const struct ap_roofline *roofline,
-                         const struct ap_device_peak *device)
+static double slow_share(enum ap_compute_cause cause, const struct judged *judged, const struct ap_device_peak *device)
 {
     if (device && device->source >= AP_PEAK_by_kernels)
         return SLOW_ON_LEAST;
-    bool is_empty = roofline->wave_ratio >= 0 && roofline->tile_ratio * roofline->wave_ratio < FILL_RATIO;
-    return cause == AP_CAUSE_tile_fill && is_empty ? SLOW_WHERE_EMPTY : SLOW;
+    return cause == AP_CAUSE_tile_fill && leaves_half_empty(&judged->fill) ? SLOW_WHERE_EMPTY : SLOW;
 }
 
 static void find_cause(const struct ap_compute *compute, const struct judged *judged, const struct ap_trace *trace,
@@ -388,7 +391,7 @@ static void find_cause(const struct ap_compute *compute, const struct judged *ju
     roofline->shape_cause = cause;
     if ((double)judged->group->median_ns < LEAST_NS)
         return;
-    if (roofline->good_ns < slow_share(cause, roofline, device) * (double)judged->group->median_ns ||
+    if (roofline->good_ns < slow_share(cause, judged, device) * (double)judged->group->median_ns ||
         is_starved(&judged->cost, cause))
         roofline->cause = cause;
     if (is_starved(&judged->cost, cause))
@@ -409,18 +412,26 @@ double ap_roofline_saved_by_16_bits_ns(const struct ap_compute_group *group, con
     return (double)group->total_ns * (1 - fmin(bound_ns / roofline->bound_ns, 1));
 }
 
+static struct judged judge(const struct ap_compute *compute, const struct ap_compute_group *group,
+                           const struct ap_facts *facts, const struct ap_device_peak *device)
+{
+    struct judged judged = { group, ap_compute_cost(compute, group), { -1, -1 } };
+    find_tiles(&judged, facts->trace, device);
+    return judged;
+}
+
+struct ap_tile_fill ap_tile_fill_of(const struct ap_compute *compute, const struct ap_compute_group *group,
+                                    const struct ap_facts *facts, const struct ap_device_peak *device)
+{
+    return judge(compute, group, facts, device).fill;
+}
+
 void ap_roofline_of(const struct ap_compute *compute, const struct ap_compute_group *group, const struct ap_facts *facts,
                     const struct ap_device_peak *device, struct ap_roofline *ret_roofline)
 {
-    struct judged judged = { group, ap_compute_cost(compute, group) };
-    struct ap_roofline roofline = { .bound_ns = -1,
-                                    .good_ns = -1,
-                                    .tile_ratio = -1,
-                                    .wave_ratio = -1,
-                                    .cause = AP_CAUSE_none,
-                                    .shape_cause = AP_CAUSE_none };
+    struct judged judged = judge(compute, group, facts, device);
+    struct ap_roofline roofline = { .bound_ns = -1, .good_ns = -1, .cause = AP_CAUSE_none, .shape_cause = AP_CAUSE_none };
     roofline.type = type_of(&judged, facts, device ? &device->peak : NULL);
-    find_tiles(&judged, facts->trace, device, &roofline);
     if (device && !compute->is_host) {
         find_bounds(&judged, &device->peak, &roofline);
         roofline.above = why_above(&judged, facts->trace, &roofline);

@@ -28,17 +28,21 @@ enum ap_above_peak {
 
 /* There may be as many as calls: what two numbers of the group tell is not kept. */
 struct ap_roofline {
-    double bound_ns;               /* the least that the device needs for a call; negative = not known */
-    double good_ns;                /* what a good kernel takes for a call; negative = not known */
-    double lost_ns;                /* beyond that, of all calls; 0 at least */
-    double tile_ratio, wave_ratio; /* of the area of tiles that is matrix; of the places for tiles that are taken; negative =
-                                      not known */
+    double bound_ns; /* the least that the device needs for a call; negative = not known */
+    double good_ns;  /* what a good kernel takes for a call; negative = not known */
+    double lost_ns;  /* beyond that, of all calls; 0 at least */
     enum ap_peak_type type : 8;
     enum ap_above_peak above : 8;
     enum ap_compute_cause cause : 8;
     enum ap_compute_cause shape_cause : 8; /* what would be the cause if they were slow */
     bool is_memory_bound;                  /* where bound_ns is known */
     bool is_unsized; /* a convolution that arithmetic limits, of which nobody knows how large an image it makes */
+};
+
+/** How a kernel's tiles cover what it computes. Negative = not known. */
+struct ap_tile_fill {
+    double tile_ratio; /* of the area of tiles that is matrix */
+    double wave_ratio; /* of the places for tiles that are taken */
 };
 
 /** What the median call achieves, and its operations for a byte; negative = not known. */
@@ -51,6 +55,10 @@ double ap_roofline_ratio(const struct ap_roofline *roofline, const struct ap_com
 /** @device NULL: not known; rates are told, and nothing is judged. */
 void ap_roofline_of(const struct ap_compute *compute, const struct ap_compute_group *group, const struct ap_facts *facts,
                     const struct ap_device_peak *device, struct ap_roofline *ret_roofline);
+
+/** Of the calls' longest kernel; it is asked of few. */
+struct ap_tile_fill ap_tile_fill_of(const struct ap_compute *compute, const struct ap_compute_group *group,
+                                    const struct ap_facts *facts, const struct ap_device_peak *device);
 
 /** Of products of 32-bit numbers that are bound by arithmetic: what half the bits would save of the time of all calls, at
  *  the share of the roofline that they reach now; 0 of other work. */

@@ -54,8 +54,9 @@ static void add_roofline(const struct ap_compute_work *work, const struct ap_com
     ap_add_known_string(model, row, "cause", roofline->cause != AP_CAUSE_none,
                         roofline->cause == AP_CAUSE_none ? NULL : ap_compute_cause_name(roofline->cause));
     ap_add_known_string(model, row, "above_peak", roofline->above != AP_ABOVE_no, reasons_above[roofline->above]);
-    ap_add_known_ratio(model, row, "tile_fill_ratio", roofline->tile_ratio >= 0, roofline->tile_ratio);
-    ap_add_known_ratio(model, row, "wave_fill_ratio", roofline->wave_ratio >= 0, roofline->wave_ratio);
+    struct ap_tile_fill fill = ap_compute_fill(work, group);
+    ap_add_known_ratio(model, row, "tile_fill_ratio", fill.tile_ratio >= 0, fill.tile_ratio);
+    ap_add_known_ratio(model, row, "wave_fill_ratio", fill.wave_ratio >= 0, fill.wave_ratio);
 }
 
 static void add_group(const struct ap_compute_work *work, uint32_t index, struct ap_model *model, struct ap_value *list)

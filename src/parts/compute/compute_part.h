@@ -35,6 +35,12 @@ struct ap_compute_sum {
 void ap_compute_add_achieved(struct ap_model *model, struct ap_value *row, const struct ap_compute_group *group);
 /** All calls of the group. */
 void ap_compute_sum_add(const struct ap_compute_work *work, struct ap_compute_sum *sum, uint32_t group);
+/** How its longest kernel's tiles cover what it computes. */
+static inline struct ap_tile_fill ap_compute_fill(const struct ap_compute_work *work, const struct ap_compute_group *group)
+{
+    return ap_tile_fill_of(&work->compute, group, work->context->facts, work->has_device ? &work->device : NULL);
+}
+
 /** Adds tflop_s, gb_s and roofline_ratio. */
 void ap_compute_add_rates(const struct ap_compute_sum *sum, struct ap_model *model, struct ap_value *row);
 /** Adds longest: where the group stands that loses most. */

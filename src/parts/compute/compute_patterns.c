@@ -277,14 +277,14 @@ static void add_empty_tiles(const struct ap_compute_work *work, struct ap_model 
 {
     double tiles = 0, tiles_ns = 0, waves = 0, waves_ns = 0;
     for (uint32_t index = 0; index < work->compute.group_count; index++) {
-        const struct ap_roofline *roofline = &work->rooflines[index];
         double ns = (double)work->compute.groups[index].total_ns;
-        if (roofline->cause != AP_CAUSE_tile_fill)
+        if (work->rooflines[index].cause != AP_CAUSE_tile_fill)
             continue;
-        tiles += roofline->tile_ratio >= 0 ? roofline->tile_ratio * ns : 0;
-        tiles_ns += roofline->tile_ratio >= 0 ? ns : 0;
-        waves += roofline->wave_ratio >= 0 ? roofline->wave_ratio * ns : 0;
-        waves_ns += roofline->wave_ratio >= 0 ? ns : 0;
+        struct ap_tile_fill fill = ap_compute_fill(work, &work->compute.groups[index]);
+        tiles += fill.tile_ratio >= 0 ? fill.tile_ratio * ns : 0;
+        tiles_ns += fill.tile_ratio >= 0 ? ns : 0;
+        waves += fill.wave_ratio >= 0 ? fill.wave_ratio * ns : 0;
+        waves_ns += fill.wave_ratio >= 0 ? ns : 0;
     }
     struct ap_value *row = ap_add_object(model, to, "empty_tiles");
     add_mean(model, row, "tile_fill_ratio", tiles, tiles_ns);

@@ -82,7 +82,6 @@ static enum ap_status new_curve_columns(struct ap_trace_memory *memory, struct a
 static enum ap_status new_owner_columns(struct ap_trace_memory *memory, struct ap_error *reterr)
 {
     const struct column columns[] = {
-        { (void **)&memory->by_track, sizeof(memory->by_track[0]), 0 },
         { (void **)&memory->owner_row, sizeof(memory->owner_row[0]), 0xff },
         { (void **)&memory->caller_row, sizeof(memory->caller_row[0]), 0xff },
         { (void **)&memory->module_of, sizeof(memory->module_of[0]), 0xff },
@@ -257,7 +256,17 @@ static enum ap_status draw_curves(struct ap_trace_memory *memory, struct ap_erro
     return AP_OK;
 }
 
-/* The columns of owners are made when the tables of addresses are gone. */
+static enum ap_status order_by_track(struct ap_trace_memory *memory, struct ap_error *reterr)
+{
+    if (!memory->count)
+        return AP_OK;
+    AP_TRY(AP_ALLOC(memory->gate, memory->by_track, memory->count, reterr));
+    for (uint32_t i = 0; i < memory->count; i++)
+        memory->by_track[i] = i;
+    return ap_sort_list(memory->gate, memory->by_track, memory->count, track_before, memory, reterr);
+}
+
+/* The columns of owners are made when the tables of addresses are gone, and what sorting takes. */
 enum ap_status ap_trace_memory_init(struct ap_trace_memory *memory, const struct ap_trace *trace, struct ap_gate *gate,
                                     struct ap_error *reterr)
 {
@@ -269,10 +278,8 @@ enum ap_status ap_trace_memory_init(struct ap_trace_memory *memory, const struct
     AP_TRY(ap_sort_list(gate, memory->by_device, memory->count, device_before, memory, reterr));
     find_slices(memory);
     AP_TRY(draw_curves(memory, reterr));
-    AP_TRY(new_owner_columns(memory, reterr));
-    for (uint32_t i = 0; i < memory->count; i++)
-        memory->by_track[i] = i;
-    return ap_sort_list(gate, memory->by_track, memory->count, track_before, memory, reterr);
+    AP_TRY(order_by_track(memory, reterr));
+    return new_owner_columns(memory, reterr);
 }
 
 static void free_column(struct ap_trace_memory *memory, void *column, size_t element_bytes)

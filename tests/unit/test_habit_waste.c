@@ -675,6 +675,33 @@ static void penalties_on_weights_are_told(void)
     end(&run);
 }
 
+/* A loop of @passes over six classes of 4 Ki pixels: @piece is taken of the probabilities, and @between is in each pass, on
+ * a tensor of @dims. */
+static int64_t probabilities_by_class(int passes, const char *piece, const char *between, const char *dims)
+{
+    struct run run;
+    begin(&run);
+    for (int i = 0; i < passes; i++) {
+        op_with(&run, "aten::softmax", i * 100, 40, 10 + 4 * (uint32_t)i, "[[1,6,64,64],[],[]]",
+                "[\"float\",\"Scalar\",\"\"]");
+        op_with(&run, piece, i * 100 + 40, 5, 0, "[[1,6,64,64],[],[]]", "[\"float\",\"Scalar\",\"Scalar\"]");
+        op_with(&run, between, i * 100 + 50, 5, 0, dims, "[\"float\"]");
+    }
+    analyze(&run);
+    int64_t saves_us = habit(&run, "softmax_again", "count") ? habit(&run, "softmax_again", "saves_us") : 0;
+    end(&run);
+    return saves_us;
+}
+
+static void probabilities_for_each_class_are_told(void)
+{
+    is_int(probabilities_by_class(6, "aten::select", "aten::mul", "[[1,64,64]]"), 5 * 40, "all but the first");
+    is_int(probabilities_by_class(5, "aten::select", "aten::mul", "[[1,64,64]]"), 4 * 40, "without the background");
+    is_int(probabilities_by_class(4, "aten::select", "aten::mul", "[[1,64,64]]"), 0, "as many models, perhaps");
+    is_int(probabilities_by_class(6, "aten::mul", "aten::mul", "[[1,64,64]]"), 0, "no class is taken");
+    is_int(probabilities_by_class(6, "aten::select", "aten::add", "[[1,6,64,64]]"), 0, "scores of each pass");
+}
+
 /* Norms of two weights, the second one numbered @second, each with @behind. */
 static void norms_of_weights(struct run *run, int second, const char *behind)
 {
@@ -1095,6 +1122,7 @@ int main(void)
     norms_of_weights_that_were_left_in_are_told();
     penalties_on_weights_are_told();
     norms_for_a_log_are_no_penalty();
+    probabilities_for_each_class_are_told();
     rows_that_choose_are_independent_where_all_are_gone_through();
     experts_that_run_on_all_tokens_are_told();
     the_best_of_experts_that_all_run_is_told();

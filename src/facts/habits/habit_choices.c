@@ -14,6 +14,7 @@
 #define MOST_TURNS 4               /* casts and views from the ones to the product with scores */
 #define OVERLAP_ITEMS 8            /* operators behind the sum of a product with ones */
 #define PICK_KEEPS 0.25            /* to gather the scores, and to put their gradients back into zeros */
+#define LEAST_CLASSES 4            /* of a loop over all of them */
 #define LOOKS_EACH 4               /* operators that are looked at before draws, for each operator of the thread */
 
 static inline bool is_named(const struct ap_habit_rows *rows, size_t at, const struct ap_text *names, size_t count)
@@ -38,6 +39,61 @@ static enum ap_status look_at_argmax(struct ap_habit_rows *rows, size_t at, stru
         ap_habit_is_used_behind(rows, at - 1, at, scores))
         return AP_OK;
     return ap_habit_add_stretch(rows, AP_HABIT_order_only, at - 1, at - 1, 0, reterr);
+}
+
+/* Probabilities of which a piece is taken right behind. */
+static bool is_taken_of(const struct ap_habit_rows *rows, size_t at)
+{
+    return ap_habit_is_of_step(rows, at, at + 1) && AP_HAS(ap_item_words(rows, &rows->items[at + 1]), PIECE);
+}
+
+/* Works on as many elements, so that these may be others then. */
+static bool may_change(const struct ap_habit_rows *rows, size_t at, double elements)
+{
+    struct ap_tensor_list list;
+    if (ap_item_words(rows, &rows->items[at]) & (AP_BIT(PIECE) | AP_BIT(VIEW)))
+        return false;
+    bool reads = ap_habit_read_tensors(rows, at, &list);
+    for (int i = 0; reads && i < list.count; i++)
+        if (ap_tensor_elements(&list.tensors[i], 0, list.tensors[i].count) >= elements)
+            return true;
+    return !ap_habit_is_call(rows, &rows->items[at]);
+}
+
+/* A loop over classes has as many passes, or one less without the background. */
+static bool is_class_count(const struct ap_tensor_dims *scores, int64_t count)
+{
+    for (int i = 0; i < scores->count; i++)
+        if (scores->dims[i] == count || scores->dims[i] == count + 1)
+            return count >= LEAST_CLASSES;
+    return false;
+}
+
+/* The same sizes again and again, with nothing of as many elements between, so that the scores did not change; a class is
+ * taken of each. */
+static enum ap_status look_at_softmax(struct ap_habit_rows *rows, size_t at, size_t *ret_behind, struct ap_error *reterr)
+{
+    const struct ap_text makers[] = { AP_TEXT("aten::softmax"), AP_TEXT("aten::log_softmax") };
+    struct ap_tensor_list list;
+    int64_t count = 1;
+    if (!is_named(rows, at, makers, AP_COUNT_OF(makers)) || !ap_habit_read_tensors(rows, at, &list) ||
+        !is_taken_of(rows, at))
+        return AP_OK;
+    const struct ap_tensor_dims scores = list.tensors[0];
+    double elements = ap_tensor_elements(&scores, 0, scores.count);
+    size_t end = at + 1;
+    for (; ap_habit_is_of_step(rows, at, end); end++)
+        if (ap_habit_is_same(rows, at, end) && is_taken_of(rows, end))
+            count++;
+        else if (may_change(rows, end, elements))
+            break;
+    *ret_behind = end;
+    if (elements < LEAST_ELEMENTS || !is_class_count(&scores, count))
+        return AP_OK;
+    for (size_t again = at + 1; again < end; again++)
+        if (ap_habit_is_same(rows, at, again))
+            AP_TRY(ap_habit_add_stretch(rows, AP_HABIT_softmax_again, again, again, 0, reterr));
+    return AP_OK;
 }
 
 /* Weights of which these may be all, or a row: what a model says of the next token is made for a batch. */
@@ -168,10 +224,12 @@ static enum ap_status look_at_ones(struct ap_habit_rows *rows, size_t at, struct
 
 enum ap_status ap_habit_find_choices(struct ap_habit_rows *rows, struct ap_error *reterr)
 {
-    size_t looks = LOOKS_EACH * rows->item_count;
+    size_t looks = LOOKS_EACH * rows->item_count, behind = 0;
     ap_habit_begin_search(rows);
     for (size_t at = 0; at < rows->item_count; at++) {
         uint64_t words = ap_item_words(rows, &rows->items[at]);
+        if (at >= behind)
+            AP_TRY(look_at_softmax(rows, at, &behind, reterr));
         if (AP_HAS(words, CHOSEN))
             AP_TRY(look_at_argmax(rows, at, reterr));
         if (AP_HAS(words, DRAW))

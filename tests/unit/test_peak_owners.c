@@ -1721,6 +1721,27 @@ static void dense_gradients_of_tables_are_told(void)
     end(&bench);
 }
 
+/* Frames of C++ alone: a first pass that found no room made results of layers, which nobody took. What casts weights is no
+ * layer. */
+static void layers_are_told_without_frames_of_python(void)
+{
+    static const char convolution[] = "??|at::_ops::convolution::call(X);??|THPVariable_conv2d(X);??|start_thread";
+    struct bench bench;
+    begin(&bench);
+    uint32_t built = stack(&bench, "??|at::_ops::_to_copy::call(X);??|start_thread"), layer = stack(&bench, convolution);
+    history(&bench);
+    for (int i = 0; i < 4; i++)
+        live(&bench, alloc(&bench, 1000, built), 1000, built);
+    wait_for(&bench, 40);
+    for (int i = 0; i < 3; i++)
+        live(&bench, alloc(&bench, 700, layer), 700, layer);
+    entry(&bench, AP_ACTION_OOM, 0, 1024, layer);
+    segment(&bench, 0, -1);
+    pass(&bench, 20);
+    is_int(of_category(&bench, 0, "activations"), 2100, "results of layers");
+    end(&bench);
+}
+
 /* The same layer called by the forward, and by a checkpoint in the backward pass. */
 static void what_a_checkpoint_computes_again_is_told(void)
 {
@@ -2394,6 +2415,10 @@ static void frames_have_signs(void)
         { "/u/dqn.py|push;/u/dqn.py|main", AP_SIGN_BUFFER, false },
         { "/u/feature_cache.py|put;/u/embed.py|main", AP_SIGN_BUFFER, false },
         { "/u/feature_cache.py|get;/u/embed.py|main", AP_SIGN_NONE, false },
+        { "??|at::_ops::gelu::call(X);??|start_thread", AP_SIGN_FORWARD, false },
+        { "??|at::_ops::gelu::call(X);/u/prefetch.py|next_batch", AP_SIGN_INPUT, false },
+        { "??|at::_ops::convolution_backward::call(X);??|start_thread", AP_SIGN_NONE, false },
+        { "??|at::_ops::gelu::call(X);??|torch::autograd::Engine::thread_main(X)", AP_SIGN_BACKWARD, true },
         { "/u/metrics.py|add;/u/train.py|main", AP_SIGN_NONE, false },
         { "/u/replay.py|sample;/u/train.py|main", AP_SIGN_NONE, false },
         { "/x/sglang/model_loader/loader.py|load_model;/x/sglang/engine.py|__init__", AP_SIGN_MODULE, false },
@@ -2791,6 +2816,7 @@ int main(void)
     a_failed_backward_leaves_no_graph();
     large_tensors_save_what_the_peak_falls_by();
     dense_gradients_of_tables_are_told();
+    layers_are_told_without_frames_of_python();
     what_a_checkpoint_computes_again_is_told();
     layers_without_a_checkpoint_are_told();
     gathered_weights_and_workspaces_are_told();

@@ -523,6 +523,23 @@ static void what_a_method_is_made_of_is_a_remark(void)
     }
 }
 
+/* Full once while it warms up and once behind that, a run may go on evenly; full again and again it does not. */
+static void retries_that_go_on_are_high(void)
+{
+    for (int steady = 1; steady <= 2; steady++) {
+        const struct figure figures[] = { { "memory.churn.retry_bursts", 2 },
+                                          { "memory.churn.retry_bursts_steady", steady } };
+        struct ap_model model;
+        bool evaluated;
+        put_figures(&model, figures, AP_COUNT_OF(figures));
+        put_artifacts(&model);
+        ok(fires(&model, ap_rubric_find(rubric, AP_TEXT("cache-retries")), &evaluated), "a finding");
+        is_text(ap_value_text(ap_value_member(ap_value_first(ap_value_at(&model.root, "findings")), "severity")),
+                steady > 1 ? "high" : "medium", "by those in steady state");
+        ap_model_release(&model);
+    }
+}
+
 static void a_clean_run_gets_no_advice(void)
 {
     static const struct figure figures[] = {
@@ -732,6 +749,7 @@ int main(void)
     what_a_caught_failure_had_to_spare_is_no_high_finding();
     a_failure_in_pieces_comes_before_what_grew_by_less();
     what_a_method_is_made_of_is_a_remark();
+    retries_that_go_on_are_high();
     a_clean_run_gets_no_advice();
     units_of_figures_stand_in_their_names();
     every_figure_has_an_artifact_to_ask_for();

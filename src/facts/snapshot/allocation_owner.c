@@ -152,6 +152,7 @@ static void sign_stacks(struct ap_owners *owners)
     owners->stacks[0] = (struct ap_owner_stack){ .sign = AP_SIGN_NONE };
     for (uint32_t i = 1; i <= stacks->stack_count; i++) {
         struct ap_owner_stack stack = { .sign = AP_SIGN_NONE };
+        bool layer = false;
         uint32_t count;
         const uint32_t *frames = ap_stack_frames(stacks, i, &count);
         for (uint32_t j = 0; j < count; j++) {
@@ -160,7 +161,8 @@ static void sign_stacks(struct ap_owners *owners)
             stack.zeros = stack.zeros || sign == AP_SIGN_ZEROS;
             stack.without_grad = stack.without_grad || sign == AP_SIGN_NO_GRAD;
             stack.table = stack.table || sign == AP_SIGN_TABLE;
-            bool alone = sign == AP_SIGN_ZEROS || sign == AP_SIGN_NO_GRAD || sign == AP_SIGN_TABLE;
+            layer = layer || sign == AP_SIGN_LAYER;
+            bool alone = sign >= AP_SIGN_ZEROS;
             stack.sign = stack.sign == AP_SIGN_NONE && !alone ? sign : stack.sign;
             stack.cloned = stack.cloned || (stack.sign == AP_SIGN_COPY && (sign == AP_SIGN_MODULE || sign == AP_SIGN_INIT));
             if (stack.cloned)
@@ -170,6 +172,10 @@ static void sign_stacks(struct ap_owners *owners)
             stack.in_backward = stack.in_backward || work == AP_WORK_BACKWARD;
             stack.native = stack.native || (work == AP_WORK_BACKWARD && is_native(owners->replay->snapshot, frames[j]));
             stack.work = stack.work == AP_WORK_OTHER ? (uint8_t)work : stack.work;
+        }
+        if (layer && stack.sign == AP_SIGN_NONE) {
+            stack.sign = AP_SIGN_FORWARD;
+            stack.work = AP_WORK_FORWARD;
         }
         if (stack.in_backward)
             stack.work = AP_WORK_BACKWARD;

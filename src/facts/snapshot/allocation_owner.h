@@ -50,7 +50,8 @@ enum ap_owner_sign {
     AP_SIGN_BUFFER,
     AP_SIGN_ZEROS,   /* of a frame alone: a stack has the sign of another one */
     AP_SIGN_NO_GRAD, /* likewise */
-    AP_SIGN_TABLE    /* likewise */
+    AP_SIGN_TABLE,   /* likewise */
+    AP_SIGN_LAYER    /* likewise, where there is one: alone it stands for a forward */
 };
 
 /** What an entry of the history is part of. */

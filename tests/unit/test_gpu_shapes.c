@@ -147,6 +147,33 @@ static void other_softmaxes_are_no_attention(void)
     end(&run);
 }
 
+/* Scores are as wide as the second product is deep. A gate is as wide as there are experts, and their products are not. */
+static void a_product_goes_over_what_the_softmax_is_of(void)
+{
+    static const struct {
+        const char *softmax, *product;
+        int64_t count;
+        const char *what;
+    } cases[] = {
+        { "[[4, 16, 512, 640], [], []]", "[[64, 512, 640], [64, 640, 128]]", 1, "scores by values" },
+        { "[[4, 16, 512, 640], [], []]", "[[64, 640, 512], [64, 512, 128]]", 1, "their gradient by queries" },
+        { "[[512, 640], [], []]", "[[512, 640], [640, 128]]", 1, "of one head" },
+        { "[[4096, 64], [], []]", "[[4096, 2048], [2048, 8192]]", 0, "a gate and the product of an expert" },
+        { "[[4096, 64], [], []]", "[[64, 128, 2048], [64, 2048, 8192]]", 0, "and those of all experts" },
+        { "[[4096, 64], [], []]", "[]", 1, "sizes that are not told say nothing" },
+    };
+    for (size_t i = 0; i < AP_COUNT_OF(cases); i++) {
+        struct run run;
+        begin(&run);
+        kernel(&run, GEMM, 100);
+        run_op(&run, "aten::_softmax", cases[i].softmax, "[]", "7", SOFTMAX, 10);
+        run_op(&run, "aten::bmm", cases[i].product, "[]", "7", GEMM, 100);
+        analyze(&run);
+        is_int(number(&run, "gpu.unfused_attention.count"), cases[i].count, cases[i].what);
+        end(&run);
+    }
+}
+
 static void a_result_that_goes_to_the_host_ends_a_request(void)
 {
     struct run run;
@@ -338,6 +365,7 @@ int main(void)
     a_copy_between_two_products_goes_with_them();
     a_product_counts_once();
     other_softmaxes_are_no_attention();
+    a_product_goes_over_what_the_softmax_is_of();
     a_result_that_goes_to_the_host_ends_a_request();
     sizes_tell_alignment();
     what_is_no_list_of_sizes_says_nothing();

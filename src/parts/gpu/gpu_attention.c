@@ -2,22 +2,26 @@
  * gpu_attention.c - attention that is not one kernel: on a stream, a matrix multiplication, then a softmax with at most some
  * small kernels around it, then a matrix multiplication again. The softmax of a loss is none of it, nor one from whose
  * result something is chosen: the next token, the experts of a token; nor one behind which results go to the host: they are
- * what the model was asked for, and the next product is of the next request. */
+ * what the model was asked for, and the next product is of the next request. Where shapes tell it, the second product goes
+ * over as many keys as the softmax: the weights of experts, of gates and of a pooling are no scores of it. */
 #include <string.h>
 
 #include "gpu_work.h"
 #include "stretches.h"
+#include "tensor_dims.h"
 
 #include "poison.h"
 
 /* Scaling, mask, casts, softmax, dropout, layout: what stands between the two products. */
 #define MAX_BETWEEN 8
+#define MOST_DIMS_BYTES 512 /* of "Input Dims" of a product or a softmax; longer ones are not read */
 
 /* What ran on a stream since its last matrix multiplication. */
 struct stretch {
     int64_t gemm_ns, between_ns; /* gemm_ns: of that multiplication; -1 = there was none yet */
     int64_t gemm_start_ns;
     uint32_t between;
+    uint32_t softmax_op; /* of the first softmax; AP_NO_ROW = not known */
     bool has_softmax, has_loss, chooses;
 };
 
@@ -63,20 +67,52 @@ static bool is_choice(const struct ap_trace *trace, const struct ap_device_row *
            (linked->op != AP_NO_ROW && ap_text_contains_folded(ap_row_name(trace, linked->op), "argmax"));
 }
 
-/* At the multiplication @row. */
-static void end_stretch(struct ap_gpu_work *work, struct stretch *stretch, uint32_t row, struct attention *found)
+static bool read_dims(const struct ap_trace *trace, uint32_t op, struct ap_tensor_list *ret_list)
+{
+    const struct ap_op_detail *detail = op != AP_NO_ROW ? ap_row_op(trace, op) : NULL;
+    struct ap_text dims, types;
+    if (!detail)
+        return false;
+    ap_trace_signature(trace, detail->signature, &dims, &types);
+    if (dims.bytes > MOST_DIMS_BYTES)
+        return false;
+    ap_tensor_list_read(ret_list, dims, types);
+    return ret_list->count > 0;
+}
+
+/* False where shapes say that the product has no matrix with a side as long as the rows of the softmax. What is before its
+ * last two dimensions is a batch, as of as many experts as a gate chose among. */
+static bool may_weigh(const struct ap_trace *trace, uint32_t product_op, uint32_t softmax_op)
+{
+    struct ap_tensor_list softmax, product;
+    if (!read_dims(trace, softmax_op, &softmax) || !read_dims(trace, product_op, &product) || product.count < 2)
+        return true;
+    int64_t width = softmax.tensors[0].dims[softmax.tensors[0].count - 1];
+    for (int i = 0; i < product.count; i++)
+        for (int j = product.tensors[i].count; j > 0 && j > product.tensors[i].count - 2; j--)
+            if (product.tensors[i].dims[j - 1] == width)
+                return true;
+    return false;
+}
+
+/* At the multiplication @linked. */
+static void end_stretch(struct ap_gpu_work *work, struct stretch *stretch, const struct ap_device_row *linked,
+                        struct attention *found)
 {
     const struct ap_trace *trace = work->context->trace;
+    uint32_t row = linked->row;
     int64_t gemm_ns = trace->events.dur_ns[row], start_ns = trace->events.start_ns[row];
     bool is_attention = stretch->has_softmax && !stretch->has_loss && !stretch->chooses && stretch->gemm_ns >= 0 &&
-                        stretch->between <= MAX_BETWEEN;
+                        stretch->between <= MAX_BETWEEN && may_weigh(trace, linked->op, stretch->softmax_op);
     if (is_attention) {
         found->count++;
         found->scores_ns = ap_gpu_add_ns(work, found->scores_ns, stretch->between_ns);
         found->gemm_ns = ap_gpu_add_ns(work, found->gemm_ns, ap_gpu_add_ns(work, stretch->gemm_ns, gemm_ns));
         ap_stretches_add(&found->time, work->context->gate, stretch->gemm_start_ns, ap_row_end_ns(trace, row));
     }
-    *stretch = (struct stretch){ .gemm_ns = is_attention ? 0 : gemm_ns, .gemm_start_ns = start_ns }; /* none counts twice */
+    *stretch = (struct stretch){ .gemm_ns = is_attention ? 0 : gemm_ns, /* none counts twice */
+                                 .gemm_start_ns = start_ns,
+                                 .softmax_op = AP_NO_ROW };
 }
 
 static void take_kernel(struct ap_gpu_work *work, struct stretch *stretch, const struct ap_device_row *linked,
@@ -86,11 +122,15 @@ static void take_kernel(struct ap_gpu_work *work, struct stretch *stretch, const
     unsigned subfamily = ap_kernel_subfamily_of(&work->context->facts->families, trace->events.name[linked->row]);
     int64_t dur_ns = trace->events.dur_ns[linked->row];
     if (ap_kernel_family_of(subfamily) == AP_KERNEL_FAMILY_gemm) {
-        end_stretch(work, stretch, linked->row, found);
+        end_stretch(work, stretch, linked, found);
         return;
     }
     stretch->has_loss |= stretch->has_softmax && is_loss(trace, linked);
-    stretch->has_softmax |= roles[subfamily] == ROLE_softmax && !is_of_loss(trace, linked);
+    if (roles[subfamily] == ROLE_softmax && !is_of_loss(trace, linked)) {
+        if (!stretch->has_softmax)
+            stretch->softmax_op = linked->op;
+        stretch->has_softmax = true;
+    }
     stretch->chooses |= roles[subfamily] == ROLE_choice || (stretch->has_softmax && is_choice(trace, linked));
     stretch->between_ns = ap_gpu_add_ns(work, stretch->between_ns, dur_ns);
     stretch->between += stretch->between < UINT32_MAX;
@@ -101,7 +141,7 @@ static void take_copy(struct ap_gpu_work *work, struct stretch *stretch, uint32_
 {
     const struct ap_trace *trace = work->context->trace;
     if (ap_text_contains_folded(ap_row_name(trace, row), "dtoh"))
-        *stretch = (struct stretch){ .gemm_ns = -1 };
+        *stretch = (struct stretch){ .gemm_ns = -1, .softmax_op = AP_NO_ROW };
     else if (ap_text_contains_folded(ap_row_name(trace, row), "dtod"))
         stretch->between_ns = ap_gpu_add_ns(work, stretch->between_ns, trace->events.dur_ns[row]);
 }
@@ -126,7 +166,7 @@ static enum ap_status find_attention(struct ap_gpu_work *work, struct attention 
         return AP_OK;
     AP_TRY(AP_ALLOC(context->gate, stretches, context->facts->order.track_count, reterr));
     for (size_t track = 0; track < context->facts->order.track_count; track++)
-        stretches[track] = (struct stretch){ .gemm_ns = -1 };
+        stretches[track] = (struct stretch){ .gemm_ns = -1, .softmax_op = AP_NO_ROW };
     for (size_t i = 0; i < context->facts->links.count; i++) {
         const struct ap_device_row *linked = &context->facts->links.rows[i];
         struct stretch *stretch = &stretches[trace->events.track[linked->row]];

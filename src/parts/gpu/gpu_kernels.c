@@ -380,6 +380,7 @@ static void add_family_shares(struct ap_gpu_work *work, const struct family_sums
     add_share(work, SHARE_KEYS("naive_convolution"), subfamily_ns(sums, "naive convolution"), model, shares);
     add_share(work, SHARE_KEYS("gemm_in_convolution"), gemm_in_convolution_ns, model, shares);
     add_share(work, SHARE_KEYS("index_backward"), subfamily_ns(sums, "index backward"), model, shares);
+    add_share(work, SHARE_KEYS("concatenation"), subfamily_ns(sums, "concatenation"), model, shares);
     add_share(work, SHARE_KEYS("copy_kernel"), subfamily_ns(sums, "copy and fill"), model, shares);
     add_share(work, SHARE_KEYS("dequantizing"), sums->dequantizing.total_ns, model, shares);
 }

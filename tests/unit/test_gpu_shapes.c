@@ -147,7 +147,7 @@ static void other_softmaxes_are_no_attention(void)
     end(&run);
 }
 
-/* Scores are as wide as the second product is deep. A gate is as wide as there are experts, each with a product of its own. */
+/* Scores are as wide as the second product is deep. A gate is as wide as there are experts, and their products are not. */
 static void a_product_goes_over_what_the_softmax_is_of(void)
 {
     static const struct {

@@ -1086,7 +1086,8 @@ static void a_cause_that_is_new_or_gone_is_said(void)
         const char *claim;
     } lines[] = {
         { "cpu", "high", 36 * MS, true, "a third of the step" },
-        { "cpu", "low", 36 * MS, false, "not what is low" },
+        { "cpu", "low", 16 * MS, false, "not what is low and less than half of what changed" },
+        { "cpu", "info", 36 * MS, false, "nor what only informs" },
         { "quality", "high", 36 * MS, false, "not what only the recording is blamed for" },
         { "cpu", "medium", 2 * MS, false, "not what is less than the noise" },
     };
@@ -1142,6 +1143,35 @@ static void rules_for_one_thing_take_turns(void)
     ok(!sentence_has(comparison, "; new: ") && !sentence_has(comparison, "; gone: "), "of two alike neither is news");
     ap_model_release(&before);
     ap_model_release(&after);
+}
+
+/* Rules for one thing of which one tells of more than the other did; a finding of little weight that is most of what
+ * changed, or too little of it; one that both sides have, and grew. */
+static void what_explains_the_step_is_news(void)
+{
+    static const struct {
+        const char *before, *after, *severity, *told;
+        int64_t before_ns, after_ns;
+    } cases[] = { { "Tiny kernels", "Loops", "medium", "; new: Loops", 10 * MS, 36 * MS },
+                  { "Tiny kernels", "Loops", "medium", NULL, 33 * MS, 36 * MS },
+                  { NULL, "Recomputed", "low", "; new: Recomputed", 0, 20 * MS },
+                  { NULL, "Recomputed", "low", NULL, 0, 16 * MS },
+                  { "Epochs", "Epochs", "high", "; more than before: Epochs (at most 3 ms a step, 500 us before)", 6 * MS,
+                    36 * MS },
+                  { "Epochs", "Epochs", "high", NULL, 26 * MS, 36 * MS } };
+    for (size_t i = 0; i < AP_COUNT_OF(cases); i++) {
+        struct ap_model before, after;
+        build_report(&before, 10 * MS, 5 * MS, 1);
+        build_report(&after, 13 * MS, 8 * MS, 2);
+        put_finding(&after, cases[i].after, "gpu", cases[i].severity, cases[i].after_ns);
+        if (cases[i].before)
+            put_finding(&before, cases[i].before, "gpu", "high", cases[i].before_ns);
+        const struct ap_value *comparison = compare(&after, &before);
+        bool said = sentence_has(comparison, "; new: ") || sentence_has(comparison, "; more than before: ");
+        ok(cases[i].told ? sentence_has(comparison, cases[i].told) : !said, "what is most of the change is told");
+        ap_model_release(&before);
+        ap_model_release(&after);
+    }
 }
 
 static void the_sides_can_be_exchanged(void)
@@ -1967,6 +1997,7 @@ int main(void)
     what_a_share_brings_is_not_said();
     less_than_half_is_not_most();
     rules_for_one_thing_take_turns();
+    what_explains_the_step_is_news();
     the_sides_can_be_exchanged();
     a_name_below_the_list_is_a_bound();
     empty_reports_compare();

@@ -224,13 +224,17 @@ void ap_add_findings_sentence(const struct ap_comparing *comparing, char *text, 
     static const char *const words[] = { "new", "gone" };
     static const enum ap_change fitting[] = { AP_CHANGE_worse, AP_CHANGE_better };
     const struct news told[] = { weightiest(comparing, true), weightiest(comparing, false) };
-    enum ap_change change = comparing->behind ? comparing->longer_change : comparing->step_change;
+    bool has_steps = comparing->per_step || ap_are_runs_of_ranks(comparing);
+    enum ap_change change = comparing->behind     ? comparing->longer_change
+                            : comparing->per_step ? comparing->step_change
+                            : has_steps           ? ap_compare_cluster(comparing)
+                                                  : AP_CHANGE_none;
     double mean_ns = longer_in_mean_ns(comparing);
     size_t start = strlen(text);
     for (size_t i = 0; i < AP_COUNT_OF(told) && !take_turns(comparing, told); i++) {
         struct ap_text title = ap_text_member(told[i].finding, "title");
         size_t used = strlen(text);
-        if (told[i].finding && (!comparing->per_step || change == fitting[i] || (i == 0 ? mean_ns > 0 : mean_ns < 0)))
+        if (told[i].finding && (!has_steps || change == fitting[i] || (i == 0 ? mean_ns > 0 : mean_ns < 0)))
             (void)snprintf(text + used, bytes - used, "; %s: %.*s", words[i], (int)title.bytes, title.data);
     }
     if (strlen(text) == start)

@@ -684,6 +684,22 @@ def check_other_steps(tap, program, folder):
                  (wanted, wanted > 0, "unknown" if wanted else "balanced"), f"{wanted} ranks recorded other steps")
 
 
+def check_baseline(tap, program, folder):
+    """A run of many ranks against one before, by its report."""
+    runs = ROOT / "fixtures" / "cluster"
+    done = program.run(runs / "late-loader", "--baseline", runs / "healthy")
+    tap.ok(done.returncode and b"write the report of its run as JSON" in done.stderr, "a folder is no baseline",
+           str(done.stderr))
+    program.run(runs / "healthy", "--json-out", folder / "before.json", "--quiet")
+    comparison = program.json(runs / "late-loader", "--baseline", folder / "before.json")["comparison"]
+    said = comparison["verdict"]["sentence"]
+    tap.ok(said.startswith("Steps differ: the median step of all ranks takes ") and "; now: rank 2 is late by " in said,
+           "its report is: steps of all ranks, and who is late now", said)
+    again = program.json(runs / "healthy", "--baseline", folder / "before.json")["comparison"]
+    tap.ok(again["verdict"]["change"] == "no change" and ";" not in again["verdict"]["sentence"],
+           "and a run is not different from itself", again["verdict"]["sentence"])
+
+
 def main():
     tap, program = Tap(), Program(program_of(__doc__))
     for check in (check_files, check_rest, check_pickles, check_ranks, check_one, check_recorded, check_runs, check_losses,
@@ -691,7 +707,7 @@ def main():
                   check_one_way,
                   check_range, check_sizes_alone, check_waiting, check_apart, check_lost, check_own_time, check_busy_cores,
                   check_copies, check_host_groups, check_chain, check_transfers, check_chance, check_uneven, check_slow,
-                  check_some_steps, check_block, check_untraced, check_other_steps):
+                  check_some_steps, check_block, check_untraced, check_other_steps, check_baseline):
         with tempfile.TemporaryDirectory() as folder:
             check(tap, program, Path(folder))
     return tap.done()

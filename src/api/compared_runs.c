@@ -81,10 +81,12 @@ static enum ap_status open_run(struct opened_run *baseline, const struct ap_requ
     case AP_ARTIFACT_SNAPSHOT:
         baseline->kind = "snapshot";
         return analyze(baseline, request, path, false, ret_held_bytes, reterr);
+    case AP_ARTIFACT_FOLDER:
+        return ap_fail(reterr, AP_ERROR_INPUT,
+                       "a folder is no baseline: write the report of its run as JSON, and give that");
     case AP_ARTIFACT_FLIGHT_RECORDER:
     case AP_ARTIFACT_PROFILE:
     case AP_ARTIFACT_SUMMARY:
-    case AP_ARTIFACT_FOLDER:
     case AP_ARTIFACT_UNKNOWN: break;
     }
     return ap_fail(reterr, AP_ERROR_INPUT,

@@ -77,6 +77,7 @@ static const struct {
 } conditions[] = {
     { "trace.main_device.name", "devices" },
     { "trace.world_size", "numbers of ranks" },
+    { "cluster.rank_count", "numbers of ranks that are given" },
     { "trace.rank", "ranks" },
     { "engine.mostly", "steps of the engine" },
 };
@@ -500,6 +501,9 @@ static struct ap_text say_verdict(const struct ap_comparing *comparing, char *te
         ap_add_long_sentence(comparing, text, bytes);
         ap_add_period_sentence(comparing, text, bytes);
         ap_add_part_sentence(comparing, text, bytes);
+    } else if (ap_are_runs_of_ranks(comparing)) {
+        ap_add_cluster_sentence(comparing, text, bytes);
+        change = ap_text_of(ap_change_name(ap_change_said(comparing, ap_compare_cluster(comparing))));
     } else {
         (void)snprintf(text, bytes, "There are no steady steps on both sides: whether the run is slower cannot be told");
     }

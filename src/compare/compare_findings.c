@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT
  * compare_findings.c - findings that are new, gone, worse or better. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "comparing.h"
 #include "severity.h"
+#include "value_text.h"
 
 #include "poison.h"
 
@@ -127,10 +129,11 @@ void ap_compare_findings(struct ap_comparing *comparing)
     ap_add_count(comparing->model, findings, "same_count", same);
 }
 
-/* What another recording would tell more of is nothing that changed in the run. */
-static bool is_about_the_run(const struct ap_value *finding)
+/* What another recording would tell more of is nothing that changed in the run. A low one is news where it is most of what
+ * changed. */
+static bool is_about_the_run(const struct ap_value *finding, bool explains)
 {
-    return ap_severity_rank(ap_text_member(finding, "severity")) >= AP_SEVERITY_medium &&
+    return ap_severity_rank(ap_text_member(finding, "severity")) >= (explains ? AP_SEVERITY_low : AP_SEVERITY_medium) &&
            !ap_text_is(ap_text_member(finding, "domain"), "quality");
 }
 
@@ -143,37 +146,97 @@ static bool is_wait_for_device(const struct ap_comparing *comparing, const struc
            ap_explains_step(comparing, (double)ap_integer_member(device, "delta_us", 0));
 }
 
-/* NULL = none that could save more than the noise. Rows are in the order of the findings of their side. */
-static const struct ap_value *weightiest(const struct ap_comparing *comparing, const struct ap_value *side,
-                                         const char *change, const char *saves_key)
+/* By how much steps are longer in the mean, where few of them are why: their median does not show it. */
+static double longer_in_mean_ns(const struct ap_comparing *comparing)
+{
+    const struct ap_value *steps = ap_value_member(comparing->comparison, "steps");
+    return ap_integer_member(steps, "long_count", 0) <= 0 ? 0
+                                                          : (double)ap_integer_member(steps, "after_mean_us", 0) -
+                                                                (double)ap_integer_member(steps, "before_mean_us", 0);
+}
+
+/* Of what steps changed by, in the median or in the mean. */
+static bool is_most_of_it(const struct ap_comparing *comparing, double delta_ns)
+{
+    double mean_ns = longer_in_mean_ns(comparing);
+    return ap_explains_step(comparing, delta_ns) ||
+           (mean_ns > 0 ? delta_ns >= mean_ns / 2 : mean_ns < 0 && delta_ns <= mean_ns / 2);
+}
+
+struct news {
+    const struct ap_value *finding; /* NULL = none that could save more than the noise, or most of what steps changed by */
+    double saves_ns;
+};
+
+/* Rows are in the order of the findings of their side. */
+static struct news weightiest(const struct ap_comparing *comparing, bool is_new)
+{
+    const char *change = is_new ? "new" : "gone", *saves_key = is_new ? "after_saves_us" : "before_saves_us";
+    const struct ap_value *row = ap_value_first(ap_value_at(comparing->comparison, "findings.rows"));
+    for (; row; row = row->next) {
+        struct news news;
+        news.finding = find(is_new ? comparing->after : comparing->before, "findings", ap_text_member(row, "rule_id"));
+        if (!ap_text_is(ap_text_member(row, "change"), change) || is_wait_for_device(comparing, news.finding) ||
+            !saving_of(row, saves_key, 1, &news.saves_ns))
+            continue;
+        bool explains = is_most_of_it(comparing, is_new ? news.saves_ns : -news.saves_ns);
+        if (is_about_the_run(news.finding, explains) &&
+            (explains || news.saves_ns >= comparing->noise_ratio * comparing->whole_ns))
+            return news;
+    }
+    return (struct news){ NULL, 0 };
+}
+
+/* Findings of both sides, of which one tells of so much more, or less, that this is most of what changed. */
+static void add_grown_sentence(const struct ap_comparing *comparing, char *text, size_t bytes)
 {
     const struct ap_value *row = ap_value_first(ap_value_at(comparing->comparison, "findings.rows"));
     for (; row; row = row->next) {
-        double saving;
-        const struct ap_value *finding = find(side, "findings", ap_text_member(row, "rule_id"));
-        if (ap_text_is(ap_text_member(row, "change"), change) && is_about_the_run(finding) &&
-            !is_wait_for_device(comparing, finding) && saving_of(row, saves_key, 1, &saving) &&
-            saving >= comparing->noise_ratio * comparing->whole_ns)
-            return finding;
+        double before_ns, after_ns;
+        char before[AP_VALUE_TEXT_BYTES], after[AP_VALUE_TEXT_BYTES];
+        const struct ap_value *finding = find(comparing->after, "findings", ap_text_member(row, "rule_id"));
+        struct ap_text title = ap_text_member(row, "title");
+        if (!saving_of(row, "before_saves_us", 1, &before_ns) || !saving_of(row, "after_saves_us", 1, &after_ns) ||
+            !is_most_of_it(comparing, after_ns - before_ns) || !is_about_the_run(finding, true) ||
+            is_wait_for_device(comparing, finding))
+            continue;
+        (void)ap_format_value(ap_value_member(row, "before_saves_us"), before, sizeof(before));
+        (void)ap_format_value(ap_value_member(row, "after_saves_us"), after, sizeof(after));
+        size_t used = strlen(text);
+        (void)snprintf(text + used, bytes - used, "; %s than before: %.*s (at most %s a step, %s before)",
+                       after_ns > before_ns ? "more" : "less", (int)title.bytes, title.data, after, before);
+        return;
     }
-    return NULL;
+}
+
+/* Two rules for one thing, of which one tells of about as much as the other did. */
+static bool take_turns(const struct ap_comparing *comparing, const struct news told[2])
+{
+    return told[0].finding && told[1].finding &&
+           ap_text_equal(ap_text_member(told[0].finding, "bottleneck"), ap_text_member(told[1].finding, "bottleneck")) &&
+           fabs(told[0].saves_ns - told[1].saves_ns) < comparing->noise_ratio * comparing->whole_ns;
 }
 
 /* A finding may come and go by chance, or as its share of the time does. So of steps that got longer what is new is told, of
- * shorter ones what is gone; of runs without steps both. Two rules for one thing take turns: neither is news then. */
+ * shorter ones what is gone; of runs without steps both. */
 void ap_add_findings_sentence(const struct ap_comparing *comparing, char *text, size_t bytes)
 {
     static const char *const words[] = { "new", "gone" };
     static const enum ap_change fitting[] = { AP_CHANGE_worse, AP_CHANGE_better };
-    const struct ap_value *told[] = { weightiest(comparing, comparing->after, "new", "after_saves_us"),
-                                      weightiest(comparing, comparing->before, "gone", "before_saves_us") };
-    enum ap_change change = comparing->behind ? comparing->longer_change : comparing->step_change;
-    if (told[0] && told[1] && ap_text_equal(ap_text_member(told[0], "bottleneck"), ap_text_member(told[1], "bottleneck")))
-        return;
-    for (size_t i = 0; i < AP_COUNT_OF(told); i++) {
-        struct ap_text title = ap_text_member(told[i], "title");
+    const struct news told[] = { weightiest(comparing, true), weightiest(comparing, false) };
+    bool has_steps = comparing->per_step || ap_are_runs_of_ranks(comparing);
+    enum ap_change change = comparing->behind     ? comparing->longer_change
+                            : comparing->per_step ? comparing->step_change
+                            : has_steps           ? ap_compare_cluster(comparing)
+                                                  : AP_CHANGE_none;
+    double mean_ns = longer_in_mean_ns(comparing);
+    size_t start = strlen(text);
+    for (size_t i = 0; i < AP_COUNT_OF(told) && !take_turns(comparing, told); i++) {
+        struct ap_text title = ap_text_member(told[i].finding, "title");
         size_t used = strlen(text);
-        if (told[i] && (!comparing->per_step || change == fitting[i]))
+        if (told[i].finding && (!has_steps || change == fitting[i] || (i == 0 ? mean_ns > 0 : mean_ns < 0)))
             (void)snprintf(text + used, bytes - used, "; %s: %.*s", words[i], (int)title.bytes, title.data);
     }
+    if (strlen(text) == start)
+        add_grown_sentence(comparing, text, bytes);
 }

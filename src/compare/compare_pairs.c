@@ -406,7 +406,7 @@ static void add_layout(struct ap_comparing *comparing)
     double before_ns = (double)ap_integer_at(comparing->before, path, 0) / comparing->before_parts,
            after_ns = (double)ap_integer_at(comparing->after, path, 0) / comparing->after_parts;
     double size_ns = before_ns > after_ns ? before_ns - after_ns : after_ns - before_ns;
-    if (size_ns < AP_ROW_LEAST_RATIO * comparing->whole_ns ||
+    if (size_ns <= 0 || size_ns < AP_ROW_LEAST_RATIO * comparing->whole_ns ||
         size_ns < comparing->noise_ratio * larger(before_ns, after_ns)) {
         ap_add_null(model, comparing->comparison, "layout");
         return;

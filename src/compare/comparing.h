@@ -173,6 +173,10 @@ void ap_add_rows_sentence(const struct ap_comparing *comparing, bool with_device
 /** compare_pieces.c: that most operators are called more often and are shorter each, or the other way round, behind the
  *  text. */
 void ap_add_pieces_sentence(const struct ap_comparing *comparing, char *text, size_t bytes);
+/** compare_cluster.c: of two runs of many ranks, whose steps are those that all ranks have. */
+bool ap_are_runs_of_ranks(const struct ap_comparing *comparing);
+enum ap_change ap_compare_cluster(const struct ap_comparing *comparing);
+void ap_add_cluster_sentence(const struct ap_comparing *comparing, char *text, size_t bytes);
 /** compare_counts.c: that a step calls more operators, fewer, or the same ones as often, behind the text. */
 void ap_add_counts_sentence(const struct ap_comparing *comparing, char *text, size_t bytes);
 /** Which collective takes longer, or has less beside it, where steps follow. */

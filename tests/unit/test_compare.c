@@ -1015,6 +1015,46 @@ static void one_rank_of_many_is_not_compared_with_a_run_alone(void)
     }
 }
 
+static void put_run(struct ap_model *model, int64_t ranks, int64_t step_ns, int64_t loading_percent, const char *kind)
+{
+    ap_model_init(model, &gate);
+    put_count(model, "cluster.rank_count", ranks);
+    put_count(model, "cluster.steps.count", 5);
+    put_time(model, "cluster.steps.p50_us", step_ns);
+    put_time(model, "cluster.rank_time_us", ranks * 5 * step_ns);
+    put_ratio(model, "cluster.time.compute_ratio", (double)(100 - loading_percent) / 100);
+    put_ratio(model, "cluster.time.data_loading_ratio", (double)loading_percent / 100);
+    put_text(model, "cluster.verdict.kind", kind);
+    put_text(model, "cluster.verdict.sentence", *kind == 'b' ? "no rank is late" : "rank 2 is late by 3 ms");
+    (void)put_list(model, "findings");
+    (void)put_list(model, "not_evaluated");
+}
+
+/* Of many ranks: the steps that all have, what takes more of them, and who is late now. */
+static void two_runs_of_many_ranks_are_compared(void)
+{
+    static const struct {
+        int64_t ranks, step_ns, loading_percent;
+        const char *kind, *told;
+    } cases[] = { { 4, 13 * MS, 24, "straggler",
+                    "Steps differ: the median step of all ranks takes 13 ms, it took 10 ms before, +30.0 %; of what ranks "
+                    "spend time on, data loading changed most: +3.12 ms a step in the mean; now: rank 2 is late by 3 ms" },
+                  { 4, 10 * MS + MS / 10, 0, "balanced",
+                    "Steps differ by no more than noise: the median step of all ranks" },
+                  { 3, 13 * MS, 0, "balanced", "Different numbers of ranks that are given (3 now, 4 before)" } };
+    for (size_t i = 0; i < AP_COUNT_OF(cases); i++) {
+        struct ap_model before, after;
+        put_run(&before, 4, 10 * MS, 0, "balanced");
+        put_run(&after, cases[i].ranks, cases[i].step_ns, cases[i].loading_percent, cases[i].kind);
+        const struct ap_value *comparison = compare(&after, &before);
+        ok(sentence_has(comparison, cases[i].told), cases[i].kind);
+        says(comparison, "verdict.change", i == 0 ? "differs" : i == 1 ? "no change" : "not comparable", "in one word");
+        ok(!sentence_has(comparison, "layouts"), "and nothing of what no rank has");
+        ap_model_release(&before);
+        ap_model_release(&after);
+    }
+}
+
 static void steps_of_another_kind_are_not_compared(void)
 {
     static const char *const kinds[] = { "decode", "prefill", NULL };
@@ -1086,7 +1126,8 @@ static void a_cause_that_is_new_or_gone_is_said(void)
         const char *claim;
     } lines[] = {
         { "cpu", "high", 36 * MS, true, "a third of the step" },
-        { "cpu", "low", 36 * MS, false, "not what is low" },
+        { "cpu", "low", 16 * MS, false, "not what is low and less than half of what changed" },
+        { "cpu", "info", 36 * MS, false, "nor what only informs" },
         { "quality", "high", 36 * MS, false, "not what only the recording is blamed for" },
         { "cpu", "medium", 2 * MS, false, "not what is less than the noise" },
     };
@@ -1142,6 +1183,35 @@ static void rules_for_one_thing_take_turns(void)
     ok(!sentence_has(comparison, "; new: ") && !sentence_has(comparison, "; gone: "), "of two alike neither is news");
     ap_model_release(&before);
     ap_model_release(&after);
+}
+
+/* Rules for one thing of which one tells of more than the other did; a finding of little weight that is most of what
+ * changed, or too little of it; one that both sides have, and grew. */
+static void what_explains_the_step_is_news(void)
+{
+    static const struct {
+        const char *before, *after, *severity, *told;
+        int64_t before_ns, after_ns;
+    } cases[] = { { "Tiny kernels", "Loops", "medium", "; new: Loops", 10 * MS, 36 * MS },
+                  { "Tiny kernels", "Loops", "medium", NULL, 33 * MS, 36 * MS },
+                  { NULL, "Recomputed", "low", "; new: Recomputed", 0, 20 * MS },
+                  { NULL, "Recomputed", "low", NULL, 0, 16 * MS },
+                  { "Epochs", "Epochs", "high", "; more than before: Epochs (at most 3 ms a step, 500 us before)", 6 * MS,
+                    36 * MS },
+                  { "Epochs", "Epochs", "high", NULL, 26 * MS, 36 * MS } };
+    for (size_t i = 0; i < AP_COUNT_OF(cases); i++) {
+        struct ap_model before, after;
+        build_report(&before, 10 * MS, 5 * MS, 1);
+        build_report(&after, 13 * MS, 8 * MS, 2);
+        put_finding(&after, cases[i].after, "gpu", cases[i].severity, cases[i].after_ns);
+        if (cases[i].before)
+            put_finding(&before, cases[i].before, "gpu", "high", cases[i].before_ns);
+        const struct ap_value *comparison = compare(&after, &before);
+        bool said = sentence_has(comparison, "; new: ") || sentence_has(comparison, "; more than before: ");
+        ok(cases[i].told ? sentence_has(comparison, cases[i].told) : !said, "what is most of the change is told");
+        ap_model_release(&before);
+        ap_model_release(&after);
+    }
 }
 
 static void the_sides_can_be_exchanged(void)
@@ -1960,6 +2030,7 @@ int main(void)
     hidden_kernels_are_no_gain();
     steps_of_a_host_that_is_ahead_tell_nothing();
     one_rank_of_many_is_not_compared_with_a_run_alone();
+    two_runs_of_many_ranks_are_compared();
     steps_of_another_kind_are_not_compared();
     the_length_of_a_recording_is_that_of_its_work();
     kernels_that_take_as_long_are_told();
@@ -1967,6 +2038,7 @@ int main(void)
     what_a_share_brings_is_not_said();
     less_than_half_is_not_most();
     rules_for_one_thing_take_turns();
+    what_explains_the_step_is_news();
     the_sides_can_be_exchanged();
     a_name_below_the_list_is_a_bound();
     empty_reports_compare();

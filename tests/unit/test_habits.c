@@ -1194,6 +1194,30 @@ static void checks_of_values_are_told(void)
     end(&run);
 }
 
+/* A filter, or a dynamic program: only the last state is used. Results of all rows are put together, or added up. */
+static void passes_that_go_on_from_each_other_make_no_batch(void)
+{
+    static const struct {
+        const char *last, *behind;
+        int count;
+    } cases[] = { { "aten::sub", "aten::mul", 0 }, { "aten::sub", "aten::stack", 1 }, { "aten::add", "aten::mul", 1 } };
+    for (size_t c = 0; c < AP_COUNT_OF(cases); c++) {
+        static const char *const names[] = { "aten::unsqueeze", "aten::mm", "aten::select", "aten::where",
+                                             "aten::logsumexp" };
+        struct run run;
+        begin(&run);
+        for (int i = 0; i < 24; i++) {
+            for (size_t k = 0; k < AP_COUNT_OF(names); k++)
+                op(&run, names[k], i * 60 + (int64_t)k * 10, 8, 0);
+            op(&run, cases[c].last, i * 60 + 50, 8, 0);
+        }
+        op(&run, cases[c].behind, 24 * 60, 8, 0);
+        analyze(&run);
+        is_int(habit(&run, "operator_loop", "count"), cases[c].count, cases[c].behind);
+        end(&run);
+    }
+}
+
 /* Their entropy is part of the loss; of a mean over heads, which layers hand out, nobody knows. The next layer's scores have
  * the same sizes. */
 static void weights_of_attention_are_used_beside(void)
@@ -2061,6 +2085,7 @@ int main(void)
     caches_in_another_order_are_told();
     a_batch_of_one_is_told();
     checks_of_values_are_told();
+    passes_that_go_on_from_each_other_make_no_batch();
     weights_of_attention_are_used_beside();
     matrices_of_many_sizes_make_no_batch();
     pairs_that_are_used_themselves_are_needed();

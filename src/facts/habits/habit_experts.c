@@ -15,6 +15,8 @@
 #define EXPERT_ITEMS 64  /* operators of one expert */
 #define WEIGHED_ITEMS 6  /* operators behind the experts, in which their results are weighed */
 #define LEAST_NARROW 4   /* so many times narrower is an adapter than its layer, within */
+#define LEAST_OF_STATE 5 /* operators of a pass that goes on from the one before: fewer are a map over rows */
+#define RESULT_ITEMS 4   /* operators behind a loop, one of which puts together what its passes made */
 #define ASIDE_ITEMS 8    /* operators from one layer to the next of an adapter, or to the sum */
 #define LEAST_ADAPTERS 4 /* one may be a shortcut of the model */
 
@@ -82,7 +84,7 @@ static bool are_both_others(const struct ap_habit_rows *rows, size_t at, size_t 
            !ap_tensor_equal(&one.tensors[1], &other.tensors[1]);
 }
 
-bool ap_habit_are_ragged(const struct ap_habit_rows *rows, size_t start, size_t end, size_t period)
+static bool are_ragged(const struct ap_habit_rows *rows, size_t start, size_t end, size_t period)
 {
     size_t products = 0, others = 0;
     if (ap_habit_attends(rows, start, period))
@@ -95,6 +97,51 @@ bool ap_habit_are_ragged(const struct ap_habit_rows *rows, size_t start, size_t 
         others += are_both_others(rows, i, i - period);
     }
     return others > products / 2;
+}
+
+/* Adds to, or compares with, what all passes before have made: that needs none of them one by one. */
+static bool joins(const struct ap_habit_rows *rows, size_t at)
+{
+    static const char *const names[] = { "aten::maximum", "aten::minimum",    "aten::logical_or", "aten::logical_and",
+                                         "aten::__or__",  "aten::bitwise_or", "aten::__and__",    "aten::bitwise_and" };
+    for (size_t i = 0; i < AP_COUNT_OF(names); i++)
+        if (ap_text_is(ap_row_name(rows->trace, rows->items[at].row), names[i]))
+            return true;
+    return ap_item_words(rows, &rows->items[at]) & (AP_BIT(ADDS) | AP_BIT(GATHER));
+}
+
+/* A result is kept, or an answer read, or the rows of one kind are looked for; or a method goes round for long, or cells do,
+ * which one layer can take the place of. */
+static bool keeps_result(const struct ap_habit_rows *rows, size_t start, size_t period)
+{
+    uint64_t any = 0;
+    for (size_t i = start; i < start + period; i++) {
+        any |= ap_item_words(rows, &rows->items[i]);
+        if (ap_text_ends_with(ap_row_name(rows->trace, rows->items[i].row), "_")) /* within what is there */
+            return true;
+    }
+    uint64_t keeps = AP_BIT(FILLS) | AP_BIT(ROWS_BACK) | AP_BIT(SCALAR) | AP_BIT(GATHER);
+    uint64_t others = AP_BIT(NORM) | AP_BIT(ATTENTION) | AP_BIT(CELL) | AP_BIT(LSTM_CELL);
+    return any & (keeps | others) || (AP_HAS(any, FINDS_ROWS) && AP_HAS(any, TAKES));
+}
+
+static bool go_on(const struct ap_habit_rows *rows, size_t start, size_t end, size_t period)
+{
+    size_t last = start + (end - start) / period * period - 1;
+    if (period < LEAST_OF_STATE || keeps_result(rows, start, period))
+        return false;
+    while (last > start && AP_HAS(ap_item_words(rows, &rows->items[last]), VIEW) &&
+           !AP_HAS(ap_item_words(rows, &rows->items[last]), HEAVY))
+        last--;
+    for (size_t i = end; i < end + RESULT_ITEMS && ap_habit_is_of_step(rows, start, i); i++)
+        if (joins(rows, i))
+            return false;
+    return !joins(rows, last);
+}
+
+bool ap_habit_make_no_batch(const struct ap_habit_rows *rows, size_t start, size_t end, size_t period, bool may_go_on)
+{
+    return are_ragged(rows, start, end, period) || (may_go_on && go_on(rows, start, end, period));
 }
 
 /* ---- experts ---- */

@@ -262,9 +262,11 @@ AP_MUST_CHECK enum ap_status ap_habit_look_at_padding(struct ap_habit_rows *rows
 AP_MUST_CHECK enum ap_status ap_habit_find_waste_of_loading(struct ap_habit_rows *rows, struct ap_error *reterr);
 /** Are the items from @start to @end passes of @period items that begin alike, and is what they make put together? */
 bool ap_habit_are_side_by_side(const struct ap_habit_rows *rows, size_t start, size_t end, size_t period);
-/** Are their products mostly of matrices that differ in size, both of them, from pass to pass? No batch holds these without
- *  padding all of them to the largest; of attention that is what one does. */
-bool ap_habit_are_ragged(const struct ap_habit_rows *rows, size_t start, size_t end, size_t period);
+/** Can no batch take the place of the passes? Their products are mostly of matrices that differ in size, both of them, from
+ *  pass to pass, which would all be padded to the largest; of attention that is what one does. Or, where @may_go_on, each
+ *  pass goes on with what the one before has made, as filters and dynamic programs do: none of them keeps a result, and
+ *  nothing behind the last one puts results together. Not where a norm is taken, as methods do that go round for long. */
+bool ap_habit_make_no_batch(const struct ap_habit_rows *rows, size_t start, size_t end, size_t period, bool may_go_on);
 /** Is a pass that begins with @start a head of attention, written out? */
 bool ap_habit_attends(const struct ap_habit_rows *rows, size_t start, size_t period);
 /** A mixture of experts of which each runs on all tokens, as loops. */

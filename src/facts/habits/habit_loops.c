@@ -281,7 +281,7 @@ static enum ap_status add_loop(struct ap_habit_rows *rows, size_t start, size_t 
     bool may_be_layers = period > SHORT_PERIOD && !(pass.any & (AP_BIT(PIECE) | AP_BIT(SCALAR))) && !side_by_side &&
                          !is_over_unbound(rows, start, passes_end, period);
     if (pass.views || may_be_layers || (!one_module && !side_by_side) || !is_of_program(rows, start, period) ||
-        ap_habit_are_ragged(rows, start, passes_end, period))
+        ap_habit_make_no_batch(rows, start, passes_end, period, one_module && id == AP_HABIT_operator_loop && !step_by_step))
         return AP_OK;
     AP_TRY(ap_habit_new_loop(rows, &loop, reterr));
     *loop = (struct ap_habit_loop){

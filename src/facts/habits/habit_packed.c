@@ -14,8 +14,8 @@
 #define MOST_ASKED 256                  /* operators of a question before */
 #define LEAST_NORMED_NS INT64_C(1000000)
 #define LEAST_QUESTIONS 3
-#define PRODUCT_KEEPS 0.1 /* of cosines in one call: the product of normed rows with a vector */
-#define MAKES 0.25        /* of the time of norms and division: what takes less made no tensor as large */
+#define PRODUCT_KEEPS 0.05 /* of cosines in one call: the product of normed rows with a vector */
+#define MAKES 0.25         /* of the time of norms and division: what takes less made no tensor as large */
 
 /* From the first operator on what becomes weights to the last one that packs them. */
 struct packing {

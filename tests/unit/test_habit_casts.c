@@ -75,9 +75,42 @@ static void frozen_weights_need_none(void)
     end(&run);
 }
 
+/* A layer that calls @first, and then @inner on tensors of @types where they are known. */
+static void layer_within(struct run *run, const char *first, const char *inner, const char *types)
+{
+    begin(run);
+    op(run, "aten::linear", 0, 1000, 0);
+    op(run, first, 10, 100, 0);
+    op(run, "aten::_to_copy", 20, 80, 0);
+    op_with(run, inner, 200, 700, 0, types ? "[[8,128],[256,128]]" : NULL, types);
+    analyze(run);
+}
+
+static void layers_under_autocast_are_told(void)
+{
+    struct run run;
+    layer_within(&run, "aten::to", "aten::linear", NULL);
+    is_int(habit(&run, "autocast_layer", "count"), 1, "a layer within a layer of the same name, behind a cast");
+    is_int(habit(&run, "autocast_layer", "total_us"), 1000, "with its casts");
+    end(&run);
+    layer_within(&run, "aten::to", "aten::linear", "[\"c10::BFloat16\",\"c10::BFloat16\"]");
+    is_int(habit(&run, "autocast_layer", "count"), 1, "in bfloat16");
+    end(&run);
+    layer_within(&run, "aten::to", "aten::linear", "[\"c10::Half\",\"c10::Half\"]");
+    is_int(habit(&run, "autocast_layer", "count"), 0, "in fp16, which is told as such");
+    end(&run);
+    layer_within(&run, "aten::to", "aten::addmm", NULL);
+    is_int(habit(&run, "autocast_layer", "count"), 0, "the layer's own product");
+    end(&run);
+    layer_within(&run, "aten::view", "aten::linear", NULL);
+    is_int(habit(&run, "autocast_layer", "count"), 0, "nothing is cast");
+    end(&run);
+}
+
 int main(void)
 {
     of_casts_in_one_pass_one_is_needed();
     frozen_weights_need_none();
+    layers_under_autocast_are_told();
     return done();
 }

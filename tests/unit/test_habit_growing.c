@@ -450,6 +450,54 @@ static void a_cache_behind_a_projection_is_no_encoder(void)
     end(&run);
 }
 
+/* Tokens of which each is looked up by @ids and goes to layers, two of which are handed @memory; @between: by an operator
+ * of that name, what is there before it. */
+static void answer(struct run *run, const char *ids, const char *memory, const char *between, const char *dims)
+{
+    static const char two[] = "[\"float\",\"float\"]", three[] = "[\"float\",\"float\",\"float\"]";
+    begin(run);
+    for (int i = 0; i < 6; i++) {
+        int64_t at_us = i * 1000;
+        op_with(run, between, at_us, 5, 0, dims, two);
+        op_with(run, "aten::embedding", at_us + 10, 10, 0, ids, "[\"float\",\"long int\"]");
+        op_with(run, "aten::linear", at_us + 20, 20, 0, "[[4,1,64],[64,64]]", two);
+        for (int j = 0; j < 2; j++)
+            op_with(run, "aten::linear", at_us + 50 + 100 * j, 90, 0, memory, two);
+        op_with(run, "aten::scaled_dot_product_attention", at_us + 250, 20, 0, "[[4,2,1,32],[4,2,100,32],[4,2,100,32]]",
+                three);
+        op_with(run, "aten::argmax", at_us + 300, 10, 0, "[[4,4000]]", "[\"float\"]");
+    }
+    analyze(run);
+}
+
+static void inputs_that_are_projected_for_each_token_are_told(void)
+{
+    static const char one[] = "[[4000,64],[4,1]]", memory[] = "[[4,100,64],[64,64]]", little[] = "[[4,1],[]]";
+    struct run run;
+    answer(&run, one, memory, "aten::to", little);
+    is_int(habit(&run, "projected_again", "count"), 10, "keys and values, for each token but the first");
+    is_int(habit(&run, "projected_again", "saves_us"), 900, "all of it");
+    end(&run);
+    answer(&run, "[[4000,64],[4,14]]", memory, "aten::to", little);
+    is_int(habit(&run, "projected_again", "count"), 0, "a question each, to the next picture of a list");
+    end(&run);
+    answer(&run, one, "[[4,10,64],[64,64]]", "aten::to", little);
+    is_int(habit(&run, "projected_again", "count"), 0, "small");
+    end(&run);
+    answer(&run, one, memory, "aten::mul", "[[4,100,64],[]]");
+    is_int(habit(&run, "projected_again", "count"), 0, "as much is made between them");
+    end(&run);
+    answer(&run, one, memory, "aten::linear", "[[4,100,8],[64,8]]");
+    is_int(habit(&run, "projected_again", "count"), 0, "a layer makes as much");
+    end(&run);
+    answer(&run, one, memory, "aten::select", "[[9,4,100,64],[],[]]");
+    is_int(habit(&run, "projected_again", "count"), 0, "the next one is taken");
+    end(&run);
+    answer(&run, one, memory, "aten::randn", "[[],[]]");
+    is_int(habit(&run, "projected_again", "count"), 0, "something is drawn");
+    end(&run);
+}
+
 int main(void)
 {
     lists_that_grow_are_told_by_their_time();
@@ -465,5 +513,6 @@ int main(void)
     fusing_saves_passes_over_memory();
     encoders_that_are_run_for_each_token_are_told();
     a_cache_behind_a_projection_is_no_encoder();
+    inputs_that_are_projected_for_each_token_are_told();
     return done();
 }

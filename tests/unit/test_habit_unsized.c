@@ -676,6 +676,190 @@ static void rows_that_are_normed_for_each_question_are_told(void)
     end(&run);
 }
 
+/* Four samples, each @taken from what is there, through layers and back, with @behind; then @join. */
+static void samples(struct run *run, const char *taken, const char *behind, const char *join)
+{
+    int64_t at_us = 0;
+    begin(run);
+    for (int i = 0; i < 4; i++) {
+        const char *const head[] = { taken,
+                                     "aten::clone",
+                                     "aten::linear",
+                                     "aten::relu",
+                                     "aten::linear",
+                                     "aten::relu",
+                                     "aten::linear",
+                                     "aten::relu",
+                                     "aten::linear",
+                                     "aten::sum",
+                                     "" };
+        at_us = chain(run, at_us, head, 10);
+        for (int j = 0; j < 8; j++, at_us += 10)
+            node_of(run, j % 2 ? "ReluBackward0" : "AddmmBackward0", at_us, 10, (uint32_t)(10 + 8 * i + 7 - j));
+        op(run, behind, at_us, 10, 0);
+        at_us += 10;
+    }
+    op(run, join, at_us, 10, 0);
+    analyze(run);
+}
+
+static void gradients_of_single_samples_are_told(void)
+{
+    struct run run;
+    samples(&run, "aten::slice", "aten::abs", "aten::stack");
+    is_int(habit(&run, "gradient_in_turn", "count"), 1, "one loop over all samples");
+    is_int(habit(&run, "gradient_in_turn", "saves_us"), 4 * 190 * 3 / 4, "all but one pass");
+    end(&run);
+    samples(&run, "aten::slice", "aten::abs", "aten::sum");
+    is_int(habit(&run, "gradient_in_turn", "count"), 0, "nothing is put together");
+    end(&run);
+    samples(&run, "aten::add", "aten::sign", "aten::stack");
+    is_int(habit(&run, "gradient_in_turn", "count"), 0, "an input that goes down its gradient, step by step");
+    end(&run);
+    samples(&run, "aten::slice", "aten::sub_", "aten::stack");
+    is_int(habit(&run, "gradient_in_turn", "count"), 0, "weights are trained by hand");
+    end(&run);
+    samples(&run, "aten::slice", "aten::item", "aten::stack");
+    is_int(habit(&run, "gradient_in_turn", "count"), 0, "what is read may tell which piece is next");
+    end(&run);
+}
+
+/* Series of which each next value is said by a layer, taken on by @between and @joined to those before; the recurrent layer
+ * then begins with @state and takes @longer_us more for each. */
+static void series(struct run *run, const char *between, const char *joined, const char *state, int64_t longer_us)
+{
+    int64_t at_us = 0, dur_us = 1000;
+    begin(run);
+    for (int i = 0; i < 3; i++, dur_us = 1000) {
+        op(run, "aten::lstm", at_us, dur_us, 0);
+        at_us += dur_us;
+        for (int j = 0; j < 8; j++) {
+            const char *const step[] = { "aten::slice", "aten::linear", between, joined, state, state, "" };
+            at_us = chain(run, at_us, step, 10);
+            dur_us += longer_us;
+            op(run, "aten::lstm", at_us, dur_us, 0);
+            at_us += dur_us;
+        }
+        op(run, "aten::stack", at_us, 10, 0);
+        at_us += 10;
+    }
+    analyze(run);
+}
+
+static void series_that_are_gone_over_again_are_told(void)
+{
+    struct run run;
+    series(&run, "aten::unsqueeze", "aten::cat", "aten::zeros", 100);
+    is_int(habit(&run, "growing_prefix", "count"), 24, "all but the first of each series");
+    is_int(habit(&run, "growing_prefix", "saves_us"), 3 * (8 * 1000 + 36 * 100 - 8 * 100), "all values but the last");
+    end(&run);
+    series(&run, "aten::unsqueeze", "aten::cat", "aten::zeros", 0);
+    is_int(habit(&run, "growing_prefix", "count"), 0, "none is longer: features side by side");
+    end(&run);
+    series(&run, "aten::slice", "aten::cat", "aten::zeros", 100);
+    is_int(habit(&run, "growing_prefix", "count"), 0, "a window that moves on");
+    end(&run);
+    series(&run, "aten::unsqueeze", "aten::add", "aten::zeros", 100);
+    is_int(habit(&run, "growing_prefix", "count"), 0, "nothing is put behind");
+    end(&run);
+    series(&run, "aten::unsqueeze", "aten::cat", "aten::view", 100);
+    is_int(habit(&run, "growing_prefix", "count"), 0, "the state is handed on");
+    end(&run);
+}
+
+/* Four questions behind a layer that is asked once, each compared with all rows in @by; @then behind each. */
+static void cosines(struct run *run, const char *by, int64_t made_us, const char *then)
+{
+    int64_t at_us = 0;
+    begin(run);
+    op(run, "aten::linear", 0, 100, 0);
+    for (int i = 0; i < 4; i++) {
+        op(run, "aten::mul", at_us + 200, made_us, 0);
+        op(run, by, at_us + 200 + made_us, 4000, 0);
+        op(run, then, at_us + 4200 + made_us, 100, 0);
+        at_us += 4200 + made_us;
+    }
+    analyze(run);
+}
+
+static void cosines_with_all_rows_are_told(void)
+{
+    struct run run;
+    cosines(&run, "aten::cosine_similarity", 100, "aten::topk");
+    is_int(habit(&run, "normed_again", "count"), 3, "all but the first, which may have been made before");
+    is_int(habit(&run, "normed_again", "saves_us"), 3 * 3800, "but the product with a vector");
+    end(&run);
+    cosines(&run, "aten::cosine_similarity", 3000, "aten::topk");
+    is_int(habit(&run, "normed_again", "count"), 0, "new rows may have been made");
+    end(&run);
+    cosines(&run, "aten::cosine_similarity", 100, "aten::mean");
+    is_int(habit(&run, "normed_again", "count"), 0, "nothing is searched: a score of pairs");
+    end(&run);
+    cosines(&run, "aten::pairwise_distance", 100, "aten::topk");
+    is_int(habit(&run, "normed_again", "count"), 0, "no norms of rows");
+    end(&run);
+}
+
+/* A sparse matrix that is made dense by @inner, and what follows. */
+static void dense(struct run *run, const char *inner, const char *first, const char *second)
+{
+    const char *const rest[] = { first, second, "" };
+    begin(run);
+    op(run, "aten::to_dense", 0, 100, 0);
+    if (inner)
+        op(run, inner, 10, 80, 0);
+    (void)chain(run, 100, rest, 500);
+    analyze(run);
+}
+
+static void sparse_matrices_in_a_product_are_told(void)
+{
+    struct run run;
+    dense(&run, "aten::_to_dense", "aten::matmul", "aten::relu");
+    is_int(habit(&run, "diagonal_product", "total_us"), 600, "with the product right behind");
+    end(&run);
+    dense(&run, NULL, "aten::matmul", "aten::relu");
+    is_int(habit(&run, "diagonal_product", "count"), 0, "it was dense");
+    end(&run);
+    dense(&run, "aten::_to_dense", "aten::linear", "aten::matmul");
+    is_int(habit(&run, "diagonal_product", "count"), 0, "of a layer; and then it may be one of others");
+    end(&run);
+    dense(&run, "aten::_to_dense", "aten::add", "aten::matmul");
+    is_int(habit(&run, "diagonal_product", "count"), 0, "not as it was");
+    end(&run);
+}
+
+/* Probabilities that take @dur_us, of which the largest is looked for, and what comes behind. */
+static void largest(struct run *run, const char *made_by, int64_t dur_us, const char *first, const char *second)
+{
+    const char *const rest[] = { "aten::argmax", first, second, "" };
+    begin(run);
+    op(run, "aten::conv2d", 0, 100, 0);
+    op(run, made_by, 100, dur_us, 0);
+    (void)chain(run, 100 + dur_us, rest, 10);
+    analyze(run);
+}
+
+static void long_probabilities_for_a_maximum_are_told(void)
+{
+    struct run run;
+    largest(&run, "aten::softmax", 900, "aten::to", "aten::conv2d");
+    is_int(habit(&run, "order_only", "saves_us"), 900, "only places go on");
+    end(&run);
+    largest(&run, "aten::softmax", 900, "aten::eq", "aten::sum");
+    is_int(habit(&run, "order_only", "count"), 1, "they are compared with labels");
+    end(&run);
+    largest(&run, "aten::softmax", 100, "aten::to", "aten::conv2d");
+    is_int(habit(&run, "order_only", "count"), 0, "so few may be a reply");
+    end(&run);
+    largest(&run, "aten::softmax", 900, "aten::to", "aten::max");
+    is_int(habit(&run, "order_only", "count"), 0, "how likely it is may be asked");
+    end(&run);
+    largest(&run, "aten::exp", 900, "aten::to", "aten::conv2d");
+    is_int(habit(&run, "order_only", "count"), 0, "of another function the sign is not known");
+    end(&run);
+}
+
 /* Rows of two tensors against each other by @pairs, and what is made of them; @before: the time of the operator before. */
 static void enlarged_and_used(struct run *run, int64_t before_us, const char *second, const char *pairs, const char *then,
                               const char *last, const char *use, int64_t use_us)
@@ -908,6 +1092,11 @@ int main(void)
     pictures_that_hang_on_the_one_before_are_not_told();
     tensors_of_lists_are_told();
     rows_that_are_normed_for_each_question_are_told();
+    cosines_with_all_rows_are_told();
+    gradients_of_single_samples_are_told();
+    series_that_are_gone_over_again_are_told();
+    sparse_matrices_in_a_product_are_told();
+    long_probabilities_for_a_maximum_are_told();
     pairs_are_told_by_how_long_they_take();
     differences_that_are_used_are_not_told();
     draws_from_the_head_of_all_are_told();

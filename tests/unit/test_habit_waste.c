@@ -365,6 +365,39 @@ static void probabilities_of_which_the_order_is_asked_are_told(void)
     end(&run);
 }
 
+/* The product of @factors, of which @takes takes @pairs; then @behind on @dims. */
+static void diagonal_of(struct run *run, const char *factors, const char *takes, const char *pairs, const char *behind,
+                        const char *dims)
+{
+    const char *const types = "[\"float\",\"float\",\"\"]";
+    begin(run);
+    op_with(run, "aten::matmul", 0, 1000, 0, factors, types);
+    op_with(run, takes, 1000, 10, 0, pairs, types);
+    op_with(run, behind, 1010, 20, 0, dims, types);
+    analyze(run);
+}
+
+static void products_for_their_diagonal_are_told(void)
+{
+    struct run run;
+    diagonal_of(&run, "[[512,64],[64,512]]", "aten::diagonal", "[[512,512],[],[]]", "aten::mean", "[[512],[]]");
+    is_int(habit(&run, "diagonal_only", "count"), 1, "rows of the same number");
+    is_int(habit(&run, "diagonal_only", "saves_us"), 1010 - 32, "but so many rows in place of 512");
+    end(&run);
+    diagonal_of(&run, "[[512,64],[64,512]]", "aten::trace", "[[512,512]]", "aten::log", "[[]]");
+    is_int(habit(&run, "diagonal_only", "count"), 1, "their sum");
+    end(&run);
+    diagonal_of(&run, "[[512,64],[64,512]]", "aten::diagonal", "[[512,512],[],[]]", "aten::logsumexp", "[[512,512],[]]");
+    is_int(habit(&run, "diagonal_only", "count"), 0, "all pairs are used: a contrastive loss");
+    end(&run);
+    diagonal_of(&run, "[[512,64],[64,512]]", "aten::diagonal", "[[512,64],[],[]]", "aten::mean", "[[64],[]]");
+    is_int(habit(&run, "diagonal_only", "count"), 0, "of another matrix");
+    end(&run);
+    diagonal_of(&run, "[[16,16,64],[16,64,16]]", "aten::diagonal", "[[16,16,16],[],[]]", "aten::mean", "[[16,16],[]]");
+    is_int(habit(&run, "diagonal_only", "count"), 0, "small");
+    end(&run);
+}
+
 /* Draws by a hundred thousand weights; with @changed_by an operator on tensors of @dims between draws. */
 static void draws(struct run *run, const char *changed_by, const char *dims, bool replaced, const char *drawn)
 {
@@ -1108,6 +1141,7 @@ int main(void)
     what_layers_prepare_again_is_told();
     images_that_a_loader_works_on_are_told();
     probabilities_of_which_the_order_is_asked_are_told();
+    products_for_their_diagonal_are_told();
     draws_by_the_same_weights_are_told();
     layers_on_copies_of_rows_are_told();
     repeated_copies_are_told();

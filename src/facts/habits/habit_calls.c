@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What single calls tell by their name and types: products of integers and in half precision, and dispatch modes. */
+ * What single calls tell by their name and types: products of integers and in half precision, autocast, dispatch modes. */
 #include "habits.h"
 #include "tensor_dims.h"
 
@@ -139,6 +139,53 @@ static void find_slow_convolutions(struct ap_habits *habits, const struct ap_fac
     habit->saves_ns = ap_share_of(habit->total_ns, SLOW_SAVES);
 }
 
+/* ---- layers under autocast ---- */
+
+/* Autocast is called in place of a layer, casts what it is handed, and calls the layer by the same name. */
+static bool is_layer(struct ap_text name)
+{
+    static const char *const names[] = { "aten::linear", "aten::matmul", "aten::mm",     "aten::addmm",
+                                         "aten::bmm",    "aten::conv1d", "aten::conv2d", "aten::conv3d" };
+    for (size_t i = 0; i < AP_COUNT_OF(names); i++)
+        if (ap_text_is(name, names[i]))
+            return true;
+    return false;
+}
+
+/* Types that were recorded tell of fp16 better. */
+static bool may_be_bf16(const struct ap_facts *facts, uint32_t row)
+{
+    const struct ap_op_detail *op = ap_row_op(facts->trace, row);
+    struct ap_text dims, types;
+    struct ap_tensor_list list;
+    if (!op || !op->signature.id)
+        return true;
+    ap_trace_signature(facts->trace, op->signature, &dims, &types);
+    ap_tensor_list_read(&list, dims, types);
+    return list.count && list.tensors[0].element == AP_ELEMENT_bf16;
+}
+
+static void find_autocast(struct ap_habits *habits, const struct ap_facts *facts)
+{
+    const struct ap_row_order *order = &facts->order;
+    uint32_t casts_in = AP_NO_ROW; /* what the last cast is a part of */
+    for (size_t at = 0; at < order->track_start[order->track_count]; at++) {
+        uint32_t row = order->rows[at], caller = facts->tree.parent[row];
+        if (caller == AP_NO_ROW || !ap_row_is_of(facts->trace, row, AP_HOST_KINDS))
+            continue;
+        if (ap_text_is(ap_row_name(facts->trace, row), "aten::to"))
+            casts_in = caller;
+        if (caller != casts_in || facts->trace->events.name[caller] != facts->trace->events.name[row] ||
+            !is_layer(ap_row_name(facts->trace, row)) || !may_be_bf16(facts, row))
+            continue;
+        int64_t dur_ns = facts->trace->events.dur_ns[caller];
+        struct ap_habit *habit =
+            ap_habit_add(habits, AP_HABIT_autocast_layer, caller, dur_ns, ap_share_of(dur_ns, SLOW_SAVES));
+        if (habit)
+            habit->names[0] = facts->trace->events.name[caller];
+    }
+}
+
 /* ---- dispatch modes ---- */
 
 static bool is_dispatched(const struct ap_trace *trace, uint32_t row)
@@ -170,5 +217,6 @@ void ap_habits_of_calls(struct ap_habits *habits, const struct ap_facts *facts, 
     for (size_t i = 0; i < AP_COUNT_OF(slow_types); i++)
         find_products(habits, &slow_types[i], facts, work);
     find_slow_convolutions(habits, facts, work);
+    find_autocast(habits, facts);
     find_modes(habits, facts, work);
 }

@@ -16,6 +16,8 @@
 #define PICK_KEEPS 0.25            /* to gather the scores, and to put their gradients back into zeros */
 #define LEAST_CLASSES 4            /* of a loop over all of them */
 #define LOOKS_EACH 4               /* operators that are looked at before draws, for each operator of the thread */
+#define LEAST_UNSIZED_NS INT64_C(500000)
+#define DIAGONAL_KEEPS 16 /* rows of the product: each pair takes two passes over memory in place of arithmetic in caches */
 
 static inline bool is_named(const struct ap_habit_rows *rows, size_t at, const struct ap_text *names, size_t count)
 {
@@ -25,15 +27,40 @@ static inline bool is_named(const struct ap_habit_rows *rows, size_t at, const s
     return false;
 }
 
+/* Where no sizes are told: what comes behind, up to the next layer, works on places or has nothing to do. */
+static bool may_be_read_behind(const struct ap_habit_rows *rows, size_t at)
+{
+    bool compares = false;
+    for (size_t next = at + 1; ap_habit_is_of_step(rows, at, next); next++) {
+        uint64_t words = ap_item_words(rows, &rows->items[next]);
+        if (words & (AP_BIT(HEAVY) | AP_BIT(MODEL)))
+            break;
+        compares |= ap_habit_is_named(rows, next, AP_TEXT("aten::eq"));
+        if (!(words & (AP_BIT(NO_WORK) | AP_BIT(VIEW))) && !compares)
+            return true;
+    }
+    return false;
+}
+
+/* So long that no reply is made of the probabilities: these are of each place of an image, or of each word. */
+static enum ap_status look_at_argmax_of_no_size(struct ap_habit_rows *rows, size_t at, struct ap_error *reterr)
+{
+    int64_t dur_ns = ap_item_end_ns(rows, &rows->items[at - 1]) - ap_item_start_ns(rows, &rows->items[at - 1]);
+    if (rows->facts->phases.has_backward || dur_ns < LEAST_UNSIZED_NS || may_be_read_behind(rows, at))
+        return AP_OK;
+    return ap_habit_add_stretch(rows, AP_HABIT_order_only, at - 1, at - 1, 0, reterr);
+}
+
 /* The largest has the same place before it: of probabilities that nothing else reads only the order is asked. */
 static enum ap_status look_at_argmax(struct ap_habit_rows *rows, size_t at, struct ap_error *reterr)
 {
     const struct ap_text keep_order[] = { AP_TEXT("aten::softmax"), AP_TEXT("aten::log_softmax"), AP_TEXT("aten::sigmoid") };
     struct ap_tensor_list list, before;
     if (!at || !ap_habit_is_of_step(rows, at, at - 1) || !ap_habit_is_named(rows, at, AP_TEXT("aten::argmax")) ||
-        !is_named(rows, at - 1, keep_order, AP_COUNT_OF(keep_order)) || !ap_habit_read_tensors(rows, at, &list) ||
-        !ap_habit_read_tensors(rows, at - 1, &before))
+        !is_named(rows, at - 1, keep_order, AP_COUNT_OF(keep_order)))
         return AP_OK;
+    if (!ap_habit_read_tensors(rows, at, &list) || !ap_habit_read_tensors(rows, at - 1, &before))
+        return look_at_argmax_of_no_size(rows, at, reterr);
     const struct ap_tensor_dims *scores = &list.tensors[0];
     if (ap_tensor_elements(scores, 0, scores->count) < LEAST_ELEMENTS || !ap_tensor_equal(scores, &before.tensors[0]) ||
         ap_habit_is_used_behind(rows, at - 1, at, scores))
@@ -94,6 +121,26 @@ static enum ap_status look_at_softmax(struct ap_habit_rows *rows, size_t at, siz
         if (ap_habit_is_same(rows, at, again))
             AP_TRY(ap_habit_add_stretch(rows, AP_HABIT_softmax_again, again, again, 0, reterr));
     return AP_OK;
+}
+
+/* Of all pairs of rows that a product makes, the diagonal or its sum is taken: pairs of rows with the same number. */
+static enum ap_status look_at_diagonal(struct ap_habit_rows *rows, size_t at, struct ap_error *reterr)
+{
+    const struct ap_text takes[] = { AP_TEXT("aten::diagonal"), AP_TEXT("aten::diag"), AP_TEXT("aten::trace") };
+    struct ap_tensor_list list, factors;
+    if (!at || !ap_habit_is_of_step(rows, at, at - 1) || !is_named(rows, at, takes, AP_COUNT_OF(takes)) ||
+        !AP_HAS(ap_item_words(rows, &rows->items[at - 1]), HEAVY) || !ap_habit_read_tensors(rows, at, &list) ||
+        !ap_habit_read_tensors(rows, at - 1, &factors) || factors.count != 2)
+        return AP_OK;
+    const struct ap_tensor_dims *pairs = &list.tensors[0], *a = &factors.tensors[0], *b = &factors.tensors[1];
+    if (pairs->count < 2 || a->count != pairs->count || b->count != pairs->count)
+        return AP_OK;
+    int row = pairs->count - 2, column = pairs->count - 1;
+    double places = ap_tensor_elements(pairs, 0, pairs->count), rows_kept = DIAGONAL_KEEPS / (double)pairs->dims[row];
+    if (places < LEAST_ELEMENTS || pairs->dims[row] != pairs->dims[column] || a->dims[row] != pairs->dims[row] ||
+        b->dims[column] != pairs->dims[column] || ap_habit_is_used_behind(rows, at - 1, at, pairs))
+        return AP_OK;
+    return ap_habit_add_stretch(rows, AP_HABIT_diagonal_only, at - 1, at, rows_kept < 1 ? rows_kept : 1, reterr);
 }
 
 /* Weights of which these may be all, or a row: what a model says of the next token is made for a batch. */
@@ -234,6 +281,7 @@ enum ap_status ap_habit_find_choices(struct ap_habit_rows *rows, struct ap_error
             AP_TRY(look_at_argmax(rows, at, reterr));
         if (AP_HAS(words, DRAW))
             AP_TRY(look_at_draw(rows, at, &looks, reterr));
+        AP_TRY(look_at_diagonal(rows, at, reterr));
         if (AP_HAS(words, HEAVY))
             AP_TRY(look_at_product(rows, at, reterr));
         else

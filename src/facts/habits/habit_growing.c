@@ -522,4 +522,5 @@ void ap_habit_find_growing(struct ap_habit_rows *rows, size_t track)
     if (rows->facts->phases.has_backward)
         return;
     find_prefix(rows);
+    ap_habit_find_reruns(rows);
 }

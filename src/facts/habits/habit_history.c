@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * What each step adds to all that is there. A metric that is computed of all results so far: what it sorts and sums up has
- * more rows from step to step, each time by as many. A queue, where no sizes are told. */
+ * more rows from step to step, each time by as many. A queue, and a series that a recurrent layer goes over again, where
+ * no sizes are told. */
 #include "habit_items.h"
 
 #include "poison.h"
@@ -8,6 +9,11 @@
 #define LEAST_HISTORY 16384.0 /* elements: a metric of fewer costs nothing */
 #define LEAST_RISES 2         /* from step to step, each by as much */
 #define NAMES_MAX 64          /* of operators that metrics are made of */
+#define LEAST_RERUNS 4        /* calls of a recurrent layer, each on one value more than the last one */
+#define RERUNS_MAX 256        /* that are compared with each other */
+#define LEAST_RERUN_PAIRS 8   /* of one of the first half and one of the second one */
+#define LEAST_LONGER 0.8      /* of them: chance makes it half */
+#define BEFORE_RECURRENT 12   /* operators: what it is fed, and the zeros that it begins with */
 #define LEAST_MOVES 3         /* of a queue, one a step */
 #define LAYER_WITHIN 6        /* operators behind a slice that bring it into its form for a layer, with noise */
 
@@ -151,4 +157,99 @@ void ap_habit_find_queue(struct ap_habit_rows *rows)
         int64_t total_ns = dur_ns + ap_habit_given_back_ns(rows, at + 1, dur_ns); /* what it replaces */
         (void)ap_habit_add(rows->habits, AP_HABIT_growing_cat, rows->items[at].row, total_ns, total_ns);
     }
+}
+
+/* ---- all values of a series again: a recurrent layer, from zeros on, each time a value is put behind the last ones ---- */
+
+/* Calls one behind the other; of all of them, how many are slower than one half of theirs before, and by how much. */
+struct reruns {
+    size_t calls[RERUNS_MAX], count;
+    size_t compared, slower;
+    int64_t apart, longer_ns;
+    bool adds;
+};
+
+static int64_t dur_of(const struct ap_habit_rows *rows, size_t at)
+{
+    return rows->trace->events.dur_ns[rows->items[at].row];
+}
+
+static bool is_recurrent(const struct ap_habit_rows *rows, size_t at)
+{
+    return ap_habit_is_named(rows, at, AP_TEXT("aten::lstm")) || ap_habit_is_named(rows, at, AP_TEXT("aten::gru")) ||
+           ap_habit_is_named(rows, at, AP_TEXT("aten::rnn_tanh")) || ap_habit_is_named(rows, at, AP_TEXT("aten::rnn_relu"));
+}
+
+/* Zeros right before it, and before them what a layer has just said is put behind something: nothing is cut off from that,
+ * as a window would be. */
+static bool is_fed_longer(const struct ap_habit_rows *rows, size_t at)
+{
+    bool from_zeros = false, is_joined = false;
+    for (size_t back = at; back-- > 0 && at - back <= BEFORE_RECURRENT && ap_habit_is_of_step(rows, at, back);) {
+        uint64_t words = ap_item_words(rows, &rows->items[back]);
+        if (is_joined && AP_HAS(words, WEIGHTED))
+            return true;
+        if (AP_HAS(words, HEAVY) || AP_HAS(words, PIECE))
+            return false;
+        if (!is_joined && ap_habit_is_named(rows, back, AP_TEXT("aten::zeros")))
+            from_zeros = true;
+        else if (from_zeros && !is_joined && ap_habit_is_named(rows, back, AP_TEXT("aten::cat")))
+            is_joined = true;
+        else if (!AP_HAS(words, VIEW))
+            return false;
+    }
+    return false;
+}
+
+/* The longer the series, the longer it takes: of a call as many values as its time has of those that one value takes. */
+static void add_rerun(struct ap_habit_rows *rows, const struct reruns *reruns, size_t at)
+{
+    double each_ns = (double)reruns->longer_ns / (double)reruns->apart, dur_ns = (double)dur_of(rows, at);
+    (void)ap_habit_add(rows->habits, AP_HABIT_growing_prefix, rows->items[at].row, dur_of(rows, at),
+                       ap_share_of(dur_of(rows, at), each_ns < dur_ns ? 1 - each_ns / dur_ns : 0));
+}
+
+static void end_reruns(struct ap_habit_rows *rows, struct reruns *reruns)
+{
+    size_t half = reruns->count / 2;
+    for (size_t i = 0; i < reruns->count && reruns->count >= LEAST_RERUNS; i++) {
+        if (reruns->adds && i)
+            add_rerun(rows, reruns, reruns->calls[i]);
+        if (reruns->adds || i + half >= reruns->count)
+            continue;
+        int64_t longer_ns = dur_of(rows, reruns->calls[i + half]) - dur_of(rows, reruns->calls[i]);
+        reruns->compared++;
+        reruns->slower += longer_ns > 0;
+        reruns->apart += (int64_t)half;
+        reruns->longer_ns += longer_ns;
+    }
+    reruns->count = 0;
+}
+
+static void go_over_reruns(struct ap_habit_rows *rows, struct reruns *reruns)
+{
+    for (size_t at = 0; at < rows->item_count; at++) {
+        if (!is_recurrent(rows, at))
+            continue;
+        bool goes_on = reruns->count && reruns->count < RERUNS_MAX &&
+                       ap_habit_is_of_step(rows, reruns->calls[reruns->count - 1], at) && is_fed_longer(rows, at);
+        if (!goes_on)
+            end_reruns(rows, reruns);
+        reruns->calls[reruns->count++] = at;
+    }
+    end_reruns(rows, reruns);
+}
+
+void ap_habit_find_reruns(struct ap_habit_rows *rows)
+{
+    struct reruns reruns = { .adds = false };
+    for (size_t at = 0; at < rows->item_count; at++)
+        if (is_recurrent(rows, at) && ap_habit_dims_of(rows, rows->items[at].row).bytes)
+            return; /* which tell it better */
+    go_over_reruns(rows, &reruns);
+    if (reruns.compared < LEAST_RERUN_PAIRS || (double)reruns.slower < LEAST_LONGER * (double)reruns.compared ||
+        reruns.longer_ns <= 0)
+        return;
+    reruns.adds = true;
+    go_over_reruns(rows, &reruns);
 }

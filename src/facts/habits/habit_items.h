@@ -247,6 +247,8 @@ void ap_habit_find_normed(struct ap_habit_rows *rows);
 void ap_habit_find_built(struct ap_habit_rows *rows);
 /** Passes of one model in turn, whose results are put together; in a run that does not train. */
 void ap_habit_find_turns(struct ap_habit_rows *rows);
+/** The same with a backward pass in each, in a run that trains nothing: gradients of single samples. */
+void ap_habit_find_gradient_turns(struct ap_habit_rows *rows);
 /** Tensors that are made of lists of Python's. */
 void ap_habit_find_lists(struct ap_habit_rows *rows);
 /** Objects of Python that ranks hand each other, pickled. */
@@ -275,6 +277,8 @@ AP_MUST_CHECK enum ap_status ap_habit_find_experts(struct ap_habit_rows *rows, s
 void ap_habit_find_history(struct ap_habit_rows *rows);
 /** Queues that are copied whole to move them on, where no sizes are told. */
 void ap_habit_find_queue(struct ap_habit_rows *rows);
+/** A recurrent layer that goes over a series again each time a value is added; in a run that does not train. */
+void ap_habit_find_reruns(struct ap_habit_rows *rows);
 /** What takes longer from call to call, where no sizes tell how much there is. */
 void ap_habit_find_growing(struct ap_habit_rows *rows, size_t track);
 /** From the end of the item before; INT64_MAX for the first one of a thread. */

@@ -14,7 +14,8 @@
 #define MOST_ASKED 256                  /* operators of a question before */
 #define LEAST_NORMED_NS INT64_C(1000000)
 #define LEAST_QUESTIONS 3
-#define MAKES 0.25 /* of the time of norms and division: what takes less made no tensor as large */
+#define PRODUCT_KEEPS 0.05 /* of cosines in one call: the product of normed rows with a vector */
+#define MAKES 0.25         /* of the time of norms and division: what takes less made no tensor as large */
 
 /* From the first operator on what becomes weights to the last one that packs them. */
 struct packing {
@@ -206,6 +207,7 @@ void ap_habit_find_built(struct ap_habit_rows *rows)
 /* Norms, the division by them, the product with a question, the choice of the best; 0 = it is none of that. */
 struct normed {
     size_t first, divides;
+    bool multiplies; /* and the product too, element by element */
 };
 
 /* The next item of these words or this name, over what brings norms or rows into their form; @at where none is near. */
@@ -223,13 +225,22 @@ static size_t next_of(const struct ap_habit_rows *rows, size_t at, size_t most, 
     return at;
 }
 
+/* All of it but the choice in one call, which spreads the question out over the rows first. */
+static bool is_cosine(const struct ap_habit_rows *rows, size_t at, struct normed *ret_normed)
+{
+    *ret_normed = (struct normed){ at, at, true };
+    return next_of(rows, at, CHOICE_WITHIN, AP_BIT(TOP) | AP_BIT(SORT) | AP_BIT(CHOSEN), NULL) > at;
+}
+
 static bool read_normed(const struct ap_habit_rows *rows, size_t at, struct normed *ret_normed)
 {
+    if (ap_habit_is_named(rows, at, AP_TEXT("aten::cosine_similarity")))
+        return is_cosine(rows, at, ret_normed);
     if (!AP_HAS(ap_item_words(rows, &rows->items[at]), NORM))
         return false;
     size_t divides = next_of(rows, at, NORM_WITHIN, 0, "aten::div");
     size_t product = divides > at ? next_of(rows, divides, PRODUCT_WITHIN, AP_BIT(HEAVY) | AP_BIT(PRODUCT), NULL) : at;
-    *ret_normed = (struct normed){ at, divides };
+    *ret_normed = (struct normed){ at, divides, false };
     return product > divides &&
            next_of(rows, product, CHOICE_WITHIN, AP_BIT(TOP) | AP_BIT(SORT) | AP_BIT(CHOSEN), NULL) > product;
 }
@@ -240,7 +251,8 @@ static int64_t time_of_normed(const struct ap_habit_rows *rows, const struct nor
 }
 
 /* Since the last choice a model was asked, but neither it nor anything else took the time that making so many rows takes, be
- * it outside of operators: they were there before. */
+ * it outside of operators: they were there before. Cosines in one call are those of a layer seldom, so several questions may
+ * have been put to the model at once. */
 static bool was_there(const struct ap_habit_rows *rows, const struct normed *normed)
 {
     int64_t most_ns = ap_share_of(time_of_normed(rows, normed), MAKES);
@@ -250,7 +262,7 @@ static bool was_there(const struct ap_habit_rows *rows, const struct normed *nor
         if (ap_habit_gap_before(rows, back + 1) > most_ns || AP_HAS(words, LOADER))
             return false;
         if (words & (AP_BIT(TOP) | AP_BIT(SORT) | AP_BIT(CHOSEN)))
-            return has_layer;
+            return has_layer || normed->multiplies;
         if (ap_item_end_ns(rows, &rows->items[back]) - ap_item_start_ns(rows, &rows->items[back]) > most_ns)
             return false;
         has_layer |= AP_HAS(words, HEAVY);
@@ -269,8 +281,9 @@ static size_t go_over_normed(struct ap_habit_rows *rows, bool adds)
         if (dur_ns < LEAST_NORMED_NS || !was_there(rows, &normed))
             continue;
         count++;
+        int64_t saves_ns = normed.multiplies ? ap_share_of(dur_ns, 1 - PRODUCT_KEEPS) : dur_ns;
         struct ap_habit *habit =
-            adds ? ap_habit_add(rows->habits, AP_HABIT_normed_again, rows->items[at].row, dur_ns, dur_ns) : NULL;
+            adds ? ap_habit_add(rows->habits, AP_HABIT_normed_again, rows->items[at].row, dur_ns, saves_ns) : NULL;
         if (habit)
             ap_habit_take_names(rows->items + at, normed.divides + 1 - at, habit->names);
     }

@@ -393,7 +393,9 @@ void ap_habit_find_construction(struct ap_habit_rows *rows)
 
 static bool is_alike(const struct ap_habit_rows *rows, size_t at, size_t other)
 {
-    return rows->items[at].name == rows->items[other].name && ap_habit_is_of_step(rows, at, other);
+    return rows->items[at].name == rows->items[other].name &&
+           (ap_habit_is_of_step(rows, at, other) ||
+            (is_node(rows, other) && rows->items[at].step == rows->items[other].step));
 }
 
 /* Of a vector of length 1. */
@@ -458,16 +460,16 @@ static size_t count_alike(struct ap_habit_rows *rows, size_t end, size_t period)
     return count;
 }
 
-static void add_turns(struct ap_habit_rows *rows, size_t start, size_t end, size_t turns)
+static void add_turns(struct ap_habit_rows *rows, enum ap_habit_id id, size_t start, size_t end, size_t turns)
 {
     int64_t short_ns = 0;
     for (size_t at = start; at < end; at++)
         short_ns += ap_item_dispatch_ns(rows, &rows->items[at]) + (at > start ? ap_habit_lead_ns(rows, at) : 0);
-    struct ap_habit *habit = ap_habit_add_in_pieces(rows->habits, AP_HABIT_pass_in_turn, rows->items[start].row, short_ns,
+    struct ap_habit *habit = ap_habit_add_in_pieces(rows->habits, id, rows->items[start].row, short_ns,
                                                     ap_share_of(short_ns, 1 - 1 / (double)turns));
     if (habit)
         ap_habit_take_names(rows->items + start, (end - start) / turns, habit->names);
-    ap_habit_add_time(rows->habits, AP_HABIT_pass_in_turn, ap_item_start_ns(rows, &rows->items[start]),
+    ap_habit_add_time(rows->habits, id, ap_item_start_ns(rows, &rows->items[start]),
                       ap_item_end_ns(rows, &rows->items[end - 1]));
 }
 
@@ -516,22 +518,44 @@ static void look_behind(struct ap_habit_rows *rows, size_t rows_apart)
         size_t turns = alike / period + 1;
         if (turns < LEAST_TURNS || !is_pass_of_one(rows, start, start + period))
             continue;
-        add_turns(rows, start, start + turns * period, turns);
+        add_turns(rows, AP_HABIT_pass_in_turn, start, start + turns * period, turns);
         return;
     }
 }
 
-/* @end: where results are put together. */
-static void look_before(struct ap_habit_rows *rows, size_t end)
+/* Takes a piece of what is there and goes through layers and back, and reads and writes nothing that another one could see:
+ * weights that are changed, gradients that are added up, or the piece that the next one takes. */
+static bool is_pass_with_gradient(const struct ap_habit_rows *rows, size_t start, size_t end)
+{
+    uint64_t layers = 0, nodes = 0, gradients = 0;
+    for (size_t at = start; at < end; at++) {
+        const struct ap_habit_item *item = &rows->items[at];
+        uint64_t words = ap_item_words(rows, item);
+        struct ap_text name = ap_row_name(rows->trace, item->row);
+        bool in_place =
+            ap_text_ends_with(name, "_") && !ap_text_is(name, "aten::requires_grad_") && !ap_text_is(name, "aten::detach_");
+        if (words & (AP_BIT(GATHER) | AP_BIT(SCALAR) | AP_BIT(LOADER) | AP_BIT(COLLECTIVE)) || (nodes && in_place))
+            return false;
+        gradients += ap_text_ends_with(name, "AccumulateGrad");
+        layers += AP_HAS(words, HEAVY);
+        nodes += AP_HAS(words, NODE);
+    }
+    return AP_HAS(ap_item_words(rows, &rows->items[start]), PIECE) && layers >= LEAST_LAYERS && nodes >= LEAST_LAYERS &&
+           gradients <= 1; /* of the input */
+}
+
+/* @end: where results are put together; @is_one: what a pass has to be. */
+static void look_before(struct ap_habit_rows *rows, enum ap_habit_id id, size_t end,
+                        bool (*is_one)(const struct ap_habit_rows *, size_t, size_t))
 {
     for (size_t period = LEAST_ITEMS; period < end && period <= MOST_OPERATORS && rows->looks_left; period++) {
         rows->looks_left--;
         if (!is_alike(rows, end - 1, end - 1 - period))
             continue;
         size_t turns = count_alike(rows, end, period) / period + 1;
-        if (turns < LEAST_TURNS || !is_whole_pass(rows, end - period, end))
+        if (turns < LEAST_TURNS || !is_one(rows, end - period, end))
             continue; /* layers that are alike follow each other within a pass */
-        add_turns(rows, end - turns * period, end, turns);
+        add_turns(rows, id, end - turns * period, end, turns);
         return;
     }
 }
@@ -542,7 +566,15 @@ void ap_habit_find_turns(struct ap_habit_rows *rows)
     for (size_t at = 1; at < rows->item_count; at++)
         if (AP_HAS(ap_item_words(rows, &rows->items[at]), GATHER) && ap_habit_is_of_step(rows, at, at - 1) &&
             (is_answer(rows, at - 1) || are_scores(rows, at - 1)))
-            look_before(rows, at);
+            look_before(rows, AP_HABIT_pass_in_turn, at, is_whole_pass);
         else if (ap_habit_is_named(rows, at - 1, AP_TEXT("aten::unbind")))
             look_behind(rows, at - 1);
+}
+
+void ap_habit_find_gradient_turns(struct ap_habit_rows *rows)
+{
+    ap_habit_begin_search(rows);
+    for (size_t at = 1; at < rows->item_count; at++)
+        if (AP_HAS(ap_item_words(rows, &rows->items[at]), GATHER) && rows->items[at].step == rows->items[at - 1].step)
+            look_before(rows, AP_HABIT_gradient_in_turn, at, is_pass_with_gradient);
 }

@@ -5,15 +5,16 @@
 
 #include "poison.h"
 
-#define LEAST_ITEMS 4       /* fewer are an index, or a view of one */
-#define LEAST_ELEMENTS 2049 /* fewer may be statistics of channels, which each frozen norm has of its own */
-#define UNSIZED_ITEMS 6     /* where sizes do not tell how much data there is, and whether it is the same */
-#define UNSIZED_NS 200000   /* likewise */
-#define CHOSEN_WITHIN 16    /* operators before */
-#define LEAST_ENCODER 2     /* layers: an attention layer by one operator counts as one */
-#define LEAST_AGAIN 3       /* times that it is run for nothing */
-#define LEAST_TRACED 2      /* times in one pass */
-#define MOST_TRACED 64      /* of more of them in one pass, those behind are left out */
+#define LEAST_ITEMS 4               /* fewer are an index, or a view of one */
+#define LEAST_ELEMENTS 2049         /* fewer may be statistics of channels, which each frozen norm has of its own */
+#define UNSIZED_ITEMS 6             /* where sizes do not tell how much data there is, and whether it is the same */
+#define UNSIZED_NS 200000           /* likewise */
+#define CHOSEN_WITHIN 16            /* operators before */
+#define LEAST_ENCODER 2             /* layers: an attention layer by one operator counts as one */
+#define LEAST_AGAIN 3               /* times that it is run for nothing */
+#define LEAST_PROJECTED (16 * 1024) /* elements: fewer cost nothing */
+#define LEAST_TRACED 2              /* times in one pass */
+#define MOST_TRACED 64              /* of more of them in one pass, those behind are left out */
 
 /* Operators right before one that makes a node, none of which makes one: data alone goes into them. */
 struct stretch {
@@ -336,10 +337,130 @@ static void add_encoder(struct ap_habit_rows *rows, size_t first, size_t last)
         ap_habit_take_names(&rows->items[first], last - first + 1, habit->names);
 }
 
+/* ---- layers on what was there before the token: keys and values of an encoder's output, made anew ---- */
+
+/* How many elements an operator makes of those that it is called with, as far as that can be told; of one that works on each
+ * alone as many as the largest of them has. */
+static double made_elements(const struct ap_habit_rows *rows, size_t at, const struct ap_tensor_list *list)
+{
+    const struct ap_tensor_dims *one = &list->tensors[0], *other = &list->tensors[1];
+    double elements = elements_of(one), most = elements, all = 0;
+    if (list->count > 1 && is_embedding(rows, at))
+        return elements_of(other) * (double)one->dims[one->count - 1];
+    if (list->count > 1 && AP_HAS(ap_item_words(rows, &rows->items[at]), HEAVY) && one->count && other->count) {
+        bool is_layer = AP_HAS(ap_item_words(rows, &rows->items[at]), WEIGHTED);
+        double inner = (double)one->dims[one->count - 1];
+        return inner > 0 ? elements / inner * (double)other->dims[is_layer ? 0 : other->count - 1] : 0;
+    }
+    for (int i = 0; i < list->count; i++) {
+        double of_one = elements_of(&list->tensors[i]);
+        most = of_one > most ? of_one : most;
+        all += of_one;
+    }
+    return AP_HAS(ap_item_words(rows, &rows->items[at]), GATHER) ? all : most;
+}
+
+/* May it make a tensor of so many elements that is no projection of such a one? */
+static bool may_make(const struct ap_habit_rows *rows, size_t at, double elements)
+{
+    uint64_t words = ap_item_words(rows, &rows->items[at]);
+    struct ap_text name = ap_row_name(rows->trace, rows->items[at].row);
+    struct ap_tensor_list list;
+    if (!ap_habit_is_call(rows, &rows->items[at]) || ap_text_starts_with(name, "aten::rand") ||
+        ap_text_starts_with(name, "aten::conv"))
+        return true;
+    if (AP_HAS(words, ATTENTION) || (words & (AP_BIT(VIEW) | AP_BIT(PIECE) | AP_BIT(NO_WORK)) && !AP_HAS(words, HEAVY)) ||
+        !ap_habit_read_tensors(rows, at, &list))
+        return false;
+    if (AP_HAS(words, WEIGHTED) && elements_of(&list.tensors[0]) == elements)
+        return false;
+    return made_elements(rows, at, &list) == elements;
+}
+
+/* A piece of something larger is taken, which may have as many elements: the next input. */
+static bool may_take(const struct ap_habit_rows *rows, size_t at, double elements)
+{
+    struct ap_tensor_list list;
+    if (!AP_HAS(ap_item_words(rows, &rows->items[at]), PIECE) || !ap_habit_read_tensors(rows, at, &list))
+        return false;
+    return elements_of(&list.tensors[0]) > elements;
+}
+
+/* Elements of what the first layer of both passes is handed that has the same sizes in both and is large: *ret_at; 0 = none
+ * has. */
+static double projected_elements(struct ap_habit_rows *rows, const struct turn *before, const struct turn *turn,
+                                 size_t *ret_at)
+{
+    struct ap_tensor_list list;
+    for (size_t at = turn->first; at < turn->end; at++) {
+        size_t then = before->first + (at - turn->first);
+        if (!ap_habit_is_named(rows, at, AP_TEXT("aten::linear")) || !ap_habit_is_same(rows, then, at) ||
+            !ap_habit_read_tensors(rows, at, &list) || elements_of(&list.tensors[0]) < LEAST_PROJECTED)
+            continue;
+        *ret_at = at;
+        return elements_of(&list.tensors[0]);
+    }
+    return 0;
+}
+
+/* What is looked up first is as much as was chosen by the pass before, or the text so far, which is one token longer. */
+static bool goes_on_with_choice(struct ap_habit_rows *rows, const struct turn *before, const struct turn *turn)
+{
+    struct ap_tensor_list scores, ids;
+    if (!is_embedding(rows, turn->first) || turn->end - turn->first != before->end - before->first ||
+        !ap_habit_read_tensors(rows, before->end, &scores) || !ap_habit_read_tensors(rows, turn->first, &ids) ||
+        ids.count < 2 || !scores.tensors[0].count)
+        return false;
+    return ap_tensor_elements(&scores.tensors[0], 0, scores.tensors[0].count - 1) == elements_of(&ids.tensors[1]) ||
+           is_one_longer(rows, before->first, turn->first);
+}
+
+/* The token that was chosen begins the pass; the input was there before the pass that chose it. */
+static double projected_again(struct ap_habit_rows *rows, const struct turn *before, const struct turn *turn)
+{
+    size_t layer;
+    double elements = goes_on_with_choice(rows, before, turn) ? projected_elements(rows, before, turn, &layer) : 0;
+    if (elements <= 0)
+        return 0;
+    for (size_t at = before->end + 1; at < layer; at++)
+        if (may_take(rows, at, elements))
+            return 0;
+    for (size_t at = before->first; at < turn->end; at++)
+        if (may_make(rows, at, elements))
+            return 0;
+    return elements;
+}
+
+static void add_projections(struct ap_habit_rows *rows, const struct turn *turn, double elements)
+{
+    struct ap_tensor_list list;
+    for (size_t at = turn->first; at < turn->end; at++) {
+        if (!ap_habit_is_named(rows, at, AP_TEXT("aten::linear")) || !ap_habit_read_tensors(rows, at, &list) ||
+            elements_of(&list.tensors[0]) != elements)
+            continue;
+        int64_t dur_ns = ap_item_end_ns(rows, &rows->items[at]) - ap_item_start_ns(rows, &rows->items[at]);
+        struct ap_habit *habit = ap_habit_add(rows->habits, AP_HABIT_projected_again, rows->items[at].row, dur_ns, dur_ns);
+        if (habit)
+            ap_habit_take_names(&rows->items[at], 1, habit->names);
+    }
+}
+
+/* An encoder that both passes begin with, or layers on what was there. */
+static bool look_at_turn(struct ap_habit_rows *rows, const struct turn *before, const struct turn *turn, bool adds)
+{
+    size_t items = encoder_again(rows, before, turn);
+    double elements = items ? 0 : projected_again(rows, before, turn);
+    if (items && adds)
+        add_encoder(rows, turn->first, turn->first + items - 1);
+    if (elements > 0 && adds)
+        add_projections(rows, turn, elements);
+    return items || elements > 0;
+}
+
 static size_t go_over_encoders(struct ap_habit_rows *rows, bool adds)
 {
     struct turn before = { 0, 0 }, turn;
-    size_t times = 0, items;
+    size_t times = 0;
     bool is_open = false;
     for (size_t at = 0; at < rows->item_count; at++) {
         uint64_t words = ap_item_words(rows, &rows->items[at]);
@@ -350,10 +471,7 @@ static size_t go_over_encoders(struct ap_habit_rows *rows, bool adds)
         if (!is_open || !(words & (AP_BIT(CHOSEN) | AP_BIT(TOP))))
             continue;
         turn.end = at;
-        items = before.end ? encoder_again(rows, &before, &turn) : 0;
-        times += items > 0;
-        if (items && adds)
-            add_encoder(rows, turn.first, turn.first + items - 1);
+        times += before.end && look_at_turn(rows, &before, &turn, adds);
         before = turn;
         is_open = false;
     }

@@ -21,6 +21,8 @@ static enum ap_status look_at_backward(struct ap_habit_rows *rows, size_t track,
     if (rows->has_tables)
         ap_habit_find_tables(rows, track);
     ap_habit_find_work_between(rows);
+    if (!rows->has_optimizer)
+        ap_habit_find_gradient_turns(rows);
     AP_TRY(ap_habit_find_second_order(rows, track, reterr));
     return rows->goes_again ? AP_OK : ap_habit_find_nodes_again(rows, track, reterr);
 }

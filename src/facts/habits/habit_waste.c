@@ -370,12 +370,25 @@ static enum ap_status look_at_diagonal(struct ap_habit_rows *rows, size_t at, st
 
 /* ---- sparse matrices ---- */
 
+/* Where no sizes are told: right behind it a product that is none of a layer takes what it made. */
+static enum ap_status look_at_dense_alone(struct ap_habit_rows *rows, size_t at, struct ap_error *reterr)
+{
+    if (!rows->items[at].inner || !ap_habit_is_of_step(rows, at, at + 1))
+        return AP_OK;
+    uint64_t then = ap_item_words(rows, &rows->items[at + 1]);
+    bool takes =
+        then & (AP_BIT(PRODUCT) | AP_BIT(VECTOR_PRODUCT)) || ap_habit_is_named(rows, at + 1, AP_TEXT("aten::matmul"));
+    return takes ? ap_habit_add_stretch(rows, AP_HABIT_diagonal_product, at, at + 1, SPARSE_KEEPS, reterr) : AP_OK;
+}
+
 /* A sparse matrix is made dense, and the products behind take it whole. */
 static enum ap_status look_at_dense(struct ap_habit_rows *rows, size_t at, struct ap_error *reterr)
 {
     struct ap_tensor_list list;
     bool takes = false;
-    if (!ap_habit_read_tensors(rows, at, &list) || list.tensors[0].count != 2)
+    if (!ap_habit_read_tensors(rows, at, &list))
+        return look_at_dense_alone(rows, at, reterr);
+    if (list.tensors[0].count != 2)
         return AP_OK;
     const struct ap_tensor_dims matrix = list.tensors[0];
     if (ap_tensor_elements(&matrix, 0, matrix.count) < LEAST_ELEMENTS)

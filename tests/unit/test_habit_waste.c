@@ -736,7 +736,7 @@ static void probabilities_for_each_class_are_told(void)
 }
 
 /* Norms of two weights, the second one numbered @second, each with @behind. */
-static void norms_of_weights(struct run *run, int second, const char *behind)
+static void norms_of_weights(struct run *run, uint32_t second, const char *behind)
 {
     begin(run);
     op_with(run, "aten::linear", 0, 10, 1, "[[4,64],[300,64],[300]]", "[\"float\",\"float\",\"float\"]");

@@ -245,7 +245,7 @@ static int64_t weighed_by(const struct ap_habit_rows *rows, size_t at, const str
             weights = elements > weights ? elements : weights;
         widest = elements > widest ? elements : widest;
     }
-    return widest <= weights || !weights ? 0 : weights < all ? 1 : choice->experts;
+    return widest <= weights || weights <= 0 ? 0 : weights < all ? 1 : choice->experts;
 }
 
 /* The best one's number is made a row of zeros and a one, or compared with that of each expert; then each result of all

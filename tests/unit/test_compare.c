@@ -338,7 +338,7 @@ static void the_middle_run_stands_for_all(void)
 /* Rows of operators.top. */
 struct op_row {
     const char *name, *caller, *frame, *family;
-    int64_t device_ns;
+    int64_t device_ns, calls; /* of a step; 0 = not known */
 };
 
 static void put_operators(struct ap_model *model, const struct op_row *rows, size_t count)
@@ -351,6 +351,7 @@ static void put_operators(struct ap_model *model, const struct op_row *rows, siz
         ap_add_string(model, row, "name", rows[i].name);
         ap_add_string(model, row, "family", rows[i].family);
         ap_add_time(model, row, "device_self_us", 12 * rows[i].device_ns);
+        ap_add_count(model, row, "count", 12 * rows[i].calls);
         ap_add_known_string(model, row, "caller", rows[i].caller != NULL, rows[i].caller);
         ap_add_known_string(model, row, "top_frame", rows[i].frame != NULL, rows[i].frame);
     }
@@ -369,11 +370,11 @@ static const struct ap_value *compare_operators(struct ap_model *models, const s
 static void work_under_another_name_is_paired(void)
 {
     struct ap_model models[2];
-    const struct op_row addmm[] = { { "aten::addmm", "aten::linear", NULL, "matrix multiplication", 2 * MS },
-                                    { "aten::relu", NULL, NULL, "activation", MS } };
-    const struct op_row mm[] = { { "aten::mm", "aten::linear", NULL, "matrix multiplication", 3 * MS },
-                                 { "aten::copy_", "aten::linear", NULL, "copy", MS / 2 },
-                                 { "aten::relu", NULL, NULL, "activation", MS } };
+    const struct op_row addmm[] = { { "aten::addmm", "aten::linear", NULL, "matrix multiplication", 2 * MS, 0 },
+                                    { "aten::relu", NULL, NULL, "activation", MS, 0 } };
+    const struct op_row mm[] = { { "aten::mm", "aten::linear", NULL, "matrix multiplication", 3 * MS, 0 },
+                                 { "aten::copy_", "aten::linear", NULL, "copy", MS / 2, 0 },
+                                 { "aten::relu", NULL, NULL, "activation", MS, 0 } };
     const struct ap_value *replaced = compare_operators(models, addmm, AP_COUNT_OF(addmm), mm, AP_COUNT_OF(mm));
     const struct ap_value *row = ap_value_first(replaced);
     is_int((int64_t)ap_value_count(replaced), 1, "one thing took another's place");
@@ -384,42 +385,99 @@ static void work_under_another_name_is_paired(void)
     ap_model_release(&models[0]);
     ap_model_release(&models[1]);
 
-    const struct op_row plain[] = { { "aten::bmm", NULL, "net.py(12): attend", "matrix multiplication", 2 * MS },
-                                    { "aten::softmax", NULL, "net.py(13): attend", "other", MS } };
-    const struct op_row fused[] = { { "aten::flash", NULL, "net.py(14): attend", "attention", MS } };
+    const struct op_row plain[] = { { "aten::bmm", NULL, "net.py(12): attend", "matrix multiplication", 2 * MS, 0 },
+                                    { "aten::softmax", NULL, "net.py(13): attend", "other", MS, 0 } };
+    const struct op_row fused[] = { { "aten::flash", NULL, "net.py(14): attend", "attention", MS, 0 } };
     row = ap_value_first(compare_operators(models, plain, AP_COUNT_OF(plain), fused, AP_COUNT_OF(fused)));
     says(row, "by", "line", "fused and unfused stand in one file, though lines moved");
     is_int(ap_value_integer(ap_value_member(row, "before_us"), 0), 3 * MS, "all that the fused one replaces");
     ap_model_release(&models[0]);
     ap_model_release(&models[1]);
 
-    const struct op_row compiled[] = { { "CompiledFunction", NULL, NULL, "other", 2 * MS } };
+    const struct op_row compiled[] = { { "CompiledFunction", NULL, NULL, "other", 2 * MS, 0 } };
     row = ap_value_first(compare_operators(models, plain, AP_COUNT_OF(plain), compiled, AP_COUNT_OF(compiled)));
     says(row, "by", "compiled", "compiled code takes in what stood alone");
     ap_model_release(&models[0]);
     ap_model_release(&models[1]);
 
-    const struct op_row beside[] = { { "CompiledFunction", NULL, NULL, "other", 2 * MS },
-                                     { "record_param_comms", NULL, NULL, "communication", 3 * MS } };
+    const struct op_row beside[] = { { "CompiledFunction", NULL, NULL, "other", 2 * MS, 0 },
+                                     { "record_param_comms", NULL, NULL, "communication", 3 * MS, 0 } };
     row = ap_value_first(compare_operators(models, plain, AP_COUNT_OF(plain), beside, AP_COUNT_OF(beside)));
     is_int(ap_value_integer(ap_value_member(row, "after_us"), 0), 2 * MS, "no collective");
     ap_model_release(&models[0]);
     ap_model_release(&models[1]);
 
-    const struct op_row other[] = { { "aten::sort", NULL, "io.py(3): load", "sorting", 2 * MS } };
+    const struct op_row other[] = { { "aten::sort", NULL, "io.py(3): load", "sorting", 2 * MS, 0 } };
     ok(!ap_value_first(compare_operators(models, plain, AP_COUNT_OF(plain), other, AP_COUNT_OF(other))),
        "what has nothing in common is not paired");
     ap_model_release(&models[0]);
     ap_model_release(&models[1]);
 }
 
+/* What is called as often as before takes longer or shorter by chance, what others call now is work of theirs, and an
+ * operator of no end of its own, such as a sum, is no other one in disguise. */
+static void what_is_there_still_was_not_replaced(void)
+{
+    static const struct {
+        struct op_row before, after[2];
+        bool is_pair;
+        const char *claim;
+    } cases[] = {
+        { { "aten::gelu", NULL, "net.py(12): mlp", "activation", 3 * MS, 8 },
+          { { "aten::gelu", NULL, "net.py(12): mlp", "activation", MS, 8 },
+            { "aten::isnan", NULL, "net.py(14): mlp", "other", 2 * MS, 8 } },
+          false,
+          "called as often" },
+        { { "aten::gelu", NULL, "net.py(12): mlp", "activation", 3 * MS, 8 },
+          { { "aten::gelu", NULL, "net.py(12): mlp", "activation", MS, 4 },
+            { "aten::erf", NULL, "net.py(14): mlp", "other", 2 * MS, 4 } },
+          true,
+          "called half as often" },
+        { { "aten::lu_factor", "aten::inv", NULL, "other", 3 * MS, 8 },
+          { { "aten::empty", "aten::inv", NULL, "allocation and fill", MS, 8 }, { .name = NULL } },
+          true,
+          "of one caller" },
+        { { "aten::clamp_min", NULL, NULL, "elementwise", 3 * MS, 8 },
+          { { "aten::div", NULL, NULL, "elementwise", 2 * MS, 8 }, { .name = NULL } },
+          false,
+          "both elementwise" },
+        { { "aten::_fused_adamw_", NULL, NULL, "optimizer", 3 * MS, 1 },
+          { { "aten::addcdiv_", NULL, NULL, "optimizer", 2 * MS, 8 }, { .name = NULL } },
+          true,
+          "both of an optimizer" },
+    };
+    for (size_t i = 0; i < AP_COUNT_OF(cases); i++) {
+        struct ap_model models[2];
+        size_t count = cases[i].after[1].name ? 2 : 1;
+        is_int((int64_t)ap_value_count(compare_operators(models, &cases[i].before, 1, cases[i].after, count)),
+               cases[i].is_pair, cases[i].claim);
+        ap_model_release(&models[0]);
+        ap_model_release(&models[1]);
+    }
+}
+
+/* An allocation that the same operator calls on one side, and another one on the other. */
+static void work_of_another_caller_is_not_paired(void)
+{
+    static const char *const callers[] = { "aten::inv", "aten::to" };
+    for (size_t i = 0; i < AP_COUNT_OF(callers); i++) {
+        struct ap_model models[2];
+        const struct op_row before[] = { { "aten::lu_factor", "aten::inv", NULL, "other", 3 * MS, 8 },
+                                         { "aten::empty", "aten::inv", NULL, "allocation and fill", MS, 1 } };
+        const struct op_row after[] = { { "aten::empty", callers[i], NULL, "allocation and fill", 2 * MS, 8 } };
+        is_int((int64_t)ap_value_count(compare_operators(models, before, 2, after, 1)), i == 0, callers[i]);
+        ap_model_release(&models[0]);
+        ap_model_release(&models[1]);
+    }
+}
+
 /* Without lines or callers: a softmax on one side, attention on the other. Products alone are no attention. */
 static void fused_attention_is_paired_with_what_it_is_made_of(void)
 {
     struct ap_model models[2];
-    const struct op_row plain[] = { { "aten::bmm", NULL, NULL, "matrix multiplication", 2 * MS },
-                                    { "aten::softmax", NULL, NULL, "softmax and loss", MS } };
-    const struct op_row fused[] = { { "aten::_flash_attention_forward", NULL, NULL, "attention", MS } };
+    const struct op_row plain[] = { { "aten::bmm", NULL, NULL, "matrix multiplication", 2 * MS, 0 },
+                                    { "aten::softmax", NULL, NULL, "softmax and loss", MS, 0 } };
+    const struct op_row fused[] = { { "aten::_flash_attention_forward", NULL, NULL, "attention", MS, 0 } };
     const struct ap_value *row = ap_value_first(compare_operators(models, plain, 2, fused, 1));
     says(row, "by", "attention", "both are attention");
     is_int(ap_value_integer(ap_value_member(row, "before_us"), 0), 3 * MS, "products and softmax");
@@ -443,10 +501,10 @@ static void fused_norms_and_experts_are_paired(void)
                   { "vllm::rotary", "other", "aten::mm", "aten::index_add_", NULL } };
     for (size_t i = 0; i < AP_COUNT_OF(cases); i++) {
         struct ap_model models[2];
-        const struct op_row fused[] = { { cases[i].name, NULL, NULL, cases[i].family, MS } };
-        const struct op_row plain[] = { { cases[i].piece, NULL, NULL, "elementwise", MS / 1000 },
-                                        { cases[i].other, NULL, NULL, "elementwise arithmetic", 2 * MS },
-                                        { "aten::copy_", NULL, NULL, "copy", MS } };
+        const struct op_row fused[] = { { cases[i].name, NULL, NULL, cases[i].family, MS, 0 } };
+        const struct op_row plain[] = { { cases[i].piece, NULL, NULL, "elementwise", MS / 1000, 0 },
+                                        { cases[i].other, NULL, NULL, "elementwise arithmetic", 2 * MS, 0 },
+                                        { "aten::copy_", NULL, NULL, "copy", MS, 0 } };
         const struct ap_value *row = ap_value_first(compare_operators(models, fused, 1, plain, 3));
         is_int(row != NULL, cases[i].by != NULL, cases[i].name);
         if (row && cases[i].by)
@@ -727,8 +785,8 @@ static void a_kernel_that_another_takes_over_is_no_change(void)
 /* The candidate does what the baseline did, and copies beside: without steps the longer recording is the slower program. */
 static void what_is_done_beside_the_same_calls_is_told(void)
 {
-    static const struct op_row rows[] = { { "aten::mm", NULL, NULL, "matrix multiplication", 4 * MS },
-                                          { "aten::copy_", NULL, NULL, "copy", 2 * MS } };
+    static const struct op_row rows[] = { { "aten::mm", NULL, NULL, "matrix multiplication", 4 * MS, 0 },
+                                          { "aten::copy_", NULL, NULL, "copy", 2 * MS, 0 } };
     for (int more_calls = 0; more_calls < 2; more_calls++) {
         struct ap_model before, after;
         build_report(&before, 10 * MS, 4 * MS, 1);
@@ -2006,6 +2064,8 @@ int main(void)
     runs_are_tested_where_there_are_several();
     the_middle_run_stands_for_all();
     work_under_another_name_is_paired();
+    what_is_there_still_was_not_replaced();
+    work_of_another_caller_is_not_paired();
     fused_attention_is_paired_with_what_it_is_made_of();
     fused_norms_and_experts_are_paired();
     another_type_is_told();

@@ -33,6 +33,13 @@ struct counted {
     const struct ap_value *before, *after; /* the one with most time of those whose count changed as the sum did */
 };
 
+/* Is an operator called so many times as often as all are? Where all are hardly called more often, one that is called as
+ * before is no part of it. */
+static bool is_alike(double times, double all_times)
+{
+    return fabs(times / all_times - 1) < ALIKE_RATIO && fabs(times - all_times) < fabs(times - 1);
+}
+
 static struct counted count_operators(const struct ap_comparing *comparing, double times)
 {
     struct counted counted = { .all_ns = 0 };
@@ -45,7 +52,7 @@ static struct counted count_operators(const struct ap_comparing *comparing, doub
         if (!other || before <= 0)
             continue;
         counted.all_ns += ns;
-        counted.alike_ns += fabs(after / before / times - 1) < ALIKE_RATIO ? ns : 0;
+        counted.alike_ns += is_alike(after / before, times) ? ns : 0;
         counted.equal_ns += ap_relative_difference(before, after) < AS_OFTEN_RATIO ? ns : 0;
         bool is_more = ap_relative_difference(before, after) > MORE_RATIO && (after > before) == (times > 1);
         if (is_more && (!counted.after || ns > (double)ap_integer_member(counted.after, "self_dur_us", 0))) {

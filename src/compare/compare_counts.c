@@ -63,14 +63,26 @@ static struct counted count_operators(const struct ap_comparing *comparing, doub
     return counted;
 }
 
-/* Does nothing tell of other types, shapes or layouts? */
-static bool is_same_input(const struct ap_comparing *comparing)
+/* Does something tell of other types, shapes or layouts? */
+static bool has_other_input(const struct ap_comparing *comparing)
 {
     static const char *const lists[] = { "types", "shapes", "layouts" };
     for (size_t i = 0; i < AP_COUNT_OF(lists); i++)
         if (ap_value_first(ap_value_member(comparing->comparison, lists[i])))
-            return false;
-    return ap_integer_at(comparing->before, "trace.recorded.shapes", 0) &&
+            return true;
+    return false;
+}
+
+bool ap_is_other_work(const struct ap_comparing *comparing)
+{
+    return has_other_input(comparing) || ap_value_first(ap_value_member(comparing->comparison, "replaced")) ||
+           ap_relative_difference(calls_of(comparing->before, comparing->before_parts),
+                                  calls_of(comparing->after, comparing->after_parts)) > MORE_RATIO;
+}
+
+static bool is_same_input(const struct ap_comparing *comparing)
+{
+    return !has_other_input(comparing) && ap_integer_at(comparing->before, "trace.recorded.shapes", 0) &&
            ap_integer_at(comparing->after, "trace.recorded.shapes", 0);
 }
 

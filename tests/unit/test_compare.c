@@ -1272,6 +1272,27 @@ static void what_explains_the_step_is_news(void)
     }
 }
 
+/* Of a step that does more others take more of its cores: no news, as it is where the step does what it did. */
+static void load_of_more_work_is_no_news(void)
+{
+    static const int64_t events[] = { 100, 150 };
+    for (size_t i = 0; i < 2 * AP_COUNT_OF(events); i++) {
+        struct ap_model before, after;
+        bool grew = i >= AP_COUNT_OF(events);
+        build_report(&before, 10 * MS, 5 * MS, 1);
+        build_report(&after, 13 * MS, 8 * MS, 2);
+        put_count(&before, "cpu.operator_summary.events", 12 * events[0]);
+        put_count(&after, "cpu.operator_summary.events", 12 * events[i % 2]);
+        put_finding(&after, "threads-off-core", "gpu", "high", 36 * MS);
+        if (grew)
+            put_finding(&before, "threads-off-core", "gpu", "high", 6 * MS);
+        is_int(sentence_has(compare(&after, &before), grew ? "; more than before: threads" : "; new: threads"), i % 2 == 0,
+               grew ? "cores that are taken for longer" : "or now alone");
+        ap_model_release(&before);
+        ap_model_release(&after);
+    }
+}
+
 static void the_sides_can_be_exchanged(void)
 {
     static const char *const lists[] = { "split.parts", "kernels.rows", "figures", "memory", "findings.rows" };
@@ -2097,6 +2118,7 @@ int main(void)
     less_than_half_is_not_most();
     rules_for_one_thing_take_turns();
     what_explains_the_step_is_news();
+    load_of_more_work_is_no_news();
     the_sides_can_be_exchanged();
     a_name_below_the_list_is_a_bound();
     empty_reports_compare();

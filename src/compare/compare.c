@@ -507,7 +507,10 @@ static struct ap_text say_verdict(const struct ap_comparing *comparing, char *te
         ap_add_cluster_sentence(comparing, text, bytes);
         change = ap_text_of(ap_change_name(ap_change_said(comparing, ap_compare_cluster(comparing))));
     } else {
-        (void)snprintf(text, bytes, "There are no steady steps on both sides: whether the run is slower cannot be told");
+        bool of_ranks = ap_value_first(before_at(comparing, "cluster")) && ap_value_first(after_at(comparing, "cluster"));
+        (void)snprintf(text, bytes, "%s: whether the run is slower cannot be told",
+                       of_ranks ? "The ranks of one side, or of both, have no steps in common"
+                                : "One side has no steady steps, or neither");
     }
     if (!memory)
         add_work_sentences(comparing, steps, text, bytes);

@@ -1088,6 +1088,38 @@ static void put_run(struct ap_model *model, int64_t ranks, int64_t step_ns, int6
     (void)put_list(model, "not_evaluated");
 }
 
+/* Few long steps of many ranks are not in the median. That nobody could be called on one side is no news. */
+static void few_long_steps_of_ranks_are_told(void)
+{
+    static const struct {
+        bool whole;
+        const char *told, *change;
+    } cases[] = { { true,
+                    "Some steps differ: the median step of all ranks takes 10 ms, it took 10 ms before, +0.0 %; but in the "
+                    "mean a step takes 13 ms, it took 10 ms before, +30.0 %; of what ranks spend time on, compute changed "
+                    "most: +3 ms a step in the mean; now: rank 2 is late by 3 ms",
+                    "differs" },
+                  { false, "Steps differ by no more than noise: the median step of all ranks", "no change" } };
+    for (size_t i = 0; i < AP_COUNT_OF(cases); i++) {
+        struct ap_model before, after;
+        put_run(&before, 4, 10 * MS, 0, "unknown");
+        put_run(&after, 4, 13 * MS, 0, "straggler");
+        put_time(&after, "cluster.steps.p50_us", 10 * MS);
+        put_bool(&before, "cluster.steps.are_whole", cases[i].whole);
+        put_bool(&after, "cluster.steps.are_whole", cases[i].whole);
+        put_text(&before, "cluster.verdict.sentence", "no collective could be compared");
+        const struct ap_value *comparison = compare(&after, &before);
+        ok(sentence_has(comparison, cases[i].told), cases[i].told);
+        says(comparison, "verdict.change", cases[i].change, "in one word");
+        ok(!sentence_has(comparison, "; before: "), "and no verdict that is none");
+        tree_place(&before, "cluster.steps.count")->as.integer = 0;
+        ok(sentence_has(compare(&before, &after), "The ranks of one side, or of both, have no steps in common: "),
+           "steps that one rank alone has are not compared");
+        ap_model_release(&before);
+        ap_model_release(&after);
+    }
+}
+
 /* Of many ranks: the steps that all have, what takes more of them, and who is late now. */
 static void two_runs_of_many_ranks_are_compared(void)
 {
@@ -2110,6 +2142,7 @@ int main(void)
     steps_of_a_host_that_is_ahead_tell_nothing();
     one_rank_of_many_is_not_compared_with_a_run_alone();
     two_runs_of_many_ranks_are_compared();
+    few_long_steps_of_ranks_are_told();
     steps_of_another_kind_are_not_compared();
     the_length_of_a_recording_is_that_of_its_work();
     kernels_that_take_as_long_are_told();

@@ -1262,6 +1262,13 @@ static void less_than_half_is_not_most(void)
     ap_model_release(&after);
 }
 
+static void parts_are_told_in_words(void)
+{
+    char text[60];
+    ap_add_part_name(AP_TEXT("exposed_communication"), text, sizeof(text));
+    ok(!strcmp(text, "exposed communication"), text);
+}
+
 static void rules_for_one_thing_take_turns(void)
 {
     struct ap_model before, after;
@@ -2149,6 +2156,7 @@ int main(void)
     a_cause_that_is_new_or_gone_is_said();
     what_a_share_brings_is_not_said();
     less_than_half_is_not_most();
+    parts_are_told_in_words();
     rules_for_one_thing_take_turns();
     what_explains_the_step_is_news();
     load_of_more_work_is_no_news();

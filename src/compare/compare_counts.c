@@ -91,9 +91,10 @@ static void add_more(const struct ap_comparing *comparing, const struct counted 
 {
     struct ap_text name = ap_text_member(counted->after, "name");
     size_t used = strlen(text);
+    double after = count_in(counted->after, comparing->after_parts);
     if (counted->after)
-        (void)snprintf(text + used, bytes - used, ", %.*s %.4g times, %.4g before", ap_shown_bytes(name, 0), name.data,
-                       count_in(counted->after, comparing->after_parts), count_in(counted->before, comparing->before_parts));
+        (void)snprintf(text + used, bytes - used, ", %.*s %.4g time%s, %.4g before", ap_shown_bytes(name, 0), name.data,
+                       after, after == 1 ? "" : "s", count_in(counted->before, comparing->before_parts));
     used = strlen(text);
     if (same_work)
         (void)snprintf(text + used, bytes - used, ": %s of the same work (layers, passes)",

@@ -1898,13 +1898,15 @@ static void more_calls_of_operators_are_told(void)
         "; a step calls operators 150 times, 100 before, aten::addmm 30 times, 20 before: more of the "
         "same work (layers, passes)",
                       some[] = "; a step calls operators 150 times, 100 before, aten::add 90 times, 40 before",
+                      once[] = "; a step calls operators 80 times, 100 before, aten::addmm 1 time, 20 before",
                       few[] = "; a step calls operators 107 times, 100 before, aten::add 47 times, 40 before",
                       equal[] = "; a step calls the same operators on the same shapes as often as before";
     static const struct {
         int64_t addmm, add, events, step_ns;
         const char *told;
-    } cases[] = { { 30, 60, 150, 10 * MS, alike }, { 20, 90, 150, 10 * MS, some },  { 20, 47, 107, 10 * MS, few },
-                  { 20, 40, 101, 10 * MS, NULL },  { 20, 40, 100, 12 * MS, equal }, { 21, 39, 100, 12 * MS, NULL } };
+    } cases[] = { { 30, 60, 150, 10 * MS, alike }, { 20, 90, 150, 10 * MS, some }, { 20, 47, 107, 10 * MS, few },
+                  { 1, 40, 80, 10 * MS, once },    { 20, 40, 101, 10 * MS, NULL }, { 20, 40, 100, 12 * MS, equal },
+                  { 21, 39, 100, 12 * MS, NULL } };
     for (size_t i = 0; i < AP_COUNT_OF(cases); i++) {
         struct ap_model before, after;
         build_report(&before, 10 * MS, 5 * MS, 1);

@@ -662,6 +662,9 @@ def check_block(tap, program, folder):
                  ("%d-%d" % (slow[0], slow[-1]) if len(slow) > 1 else "3", len(slow) - 1), f"slow are ranks {slow}")
         tap.ok((late["others"] or "").startswith(words or "") and ("side by side" in str(late["others"])) == (slow == (2, 3))
                and ("Late like it: " in finding["observation"]) == (len(slow) > 1), "the others are named", str(late))
+        said = report["cluster"]["verdict"]["sentence"]
+        tap.same("are late in every step, and the others wait; the latest is rank %d, by " % slow[0] in said, len(slow) > 1,
+                 "what one of several does is said of that one")
 
 
 def check_untraced(tap, program, folder):

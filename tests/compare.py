@@ -3,6 +3,7 @@
 """--baseline, --fail-on, --junit-out, --github-annotations and --series, on runs of one simulated program: again with other
 noise alone, and with slow-downs planted. Prints TAP."""
 
+import gzip
 import json
 import sys
 import tempfile
@@ -305,6 +306,22 @@ def check_snapshots(tap, runs):
            report["comparison"]["verdict"]["sentence"])
     tap.same([report["findings"][0]["rule_id"], report["comparison"]["largest"]["memory"]["name"]],
              ["memory-leak", "/srv/job/probe.py:31 keep_output"], "of what grew for a new leak the leak is told")
+    folders = "/opt/conda/lib/python3.11/site-packages/some_package/models/probe.py"
+    far = []
+    for job in ("activation-cache-leak", "activation-cache-leak-healthy"):
+        text = gzip.decompress((jobs / job / "snapshot.json.gz").read_bytes()).decode()
+        far.append(runs.folder / f"{job}.json")
+        far[-1].write_text(text.replace("/srv/job/probe.py", folders), encoding="utf-8")
+    _, report, _ = runs.report(far[0], "--baseline", far[1])
+    tap.ok(f"; what changed most at the peak: {folders}:31 keep_output, +" in report["comparison"]["verdict"]["sentence"],
+           "whole, however many folders it lies in", report["comparison"]["verdict"]["sentence"])
+    for path in far:
+        bare = json.loads(path.read_text(encoding="utf-8"),
+                          object_hook=lambda of: {key: [] if key == "frames" else held for key, held in of.items()})
+        path.write_text(json.dumps(bare), encoding="utf-8")
+    _, report, _ = runs.report(far[0], "--baseline", far[1])
+    tap.ok("; what changed most at the peak: memory without a stack, +" in report["comparison"]["verdict"]["sentence"],
+           "or that nothing tells who does", report["comparison"]["verdict"]["sentence"])
 
 
 def check_baselines(tap, runs, old, old_report):

@@ -284,7 +284,7 @@ static void say_several(const struct ap_run_found *found, enum ap_late_kind kind
     else
         (void)snprintf(who, sizeof(who), "%zu ranks", group->rank_count);
     (void)snprintf(sentence, SENTENCE_BYTES,
-                   "%s are late in every step, rank %lld by most, %s of a step of %s, and the others wait: %s", who,
+                   "%s are late in every step, and the others wait; the latest is rank %lld, by %s of a step of %s: %s", who,
                    (long long)ap_view_rank(found->view, group->worst)->rank, time_text(group->late_ns, late),
                    time_text(found->view->step_ns, step), ap_late_meaning(kind));
 }

@@ -9,6 +9,8 @@
 
 #include "poison.h"
 
+#define OWNER_BYTES 200 /* of a line whose folders come first */
+
 double ap_relative_difference(double before, double after)
 {
     double larger = fabs(before) > fabs(after) ? fabs(before) : fabs(after);
@@ -440,11 +442,11 @@ static void add_memory_sentence(const struct ap_comparing *comparing, const stru
                    format(row, "after", after), format(row, "before", before), number_at(row, "delta_ratio", 0) * 100);
     const struct ap_value *owner =
         ap_text_is(ap_text_member(row, "change"), "no change") ? NULL : largest_owner(comparing, number_at(row, "delta", 0));
-    struct ap_text name = ap_text_member(owner, "name");
+    struct ap_text name = ap_text_cut(ap_text_member(owner, "name"), OWNER_BYTES);
     size_t used = strlen(text);
     if (owner)
-        (void)snprintf(text + used, bytes - used, "; what changed most at the peak: %.*s, %s%s", ap_shown_bytes(name, 0),
-                       name.data, number_at(owner, "delta_bytes", 0) > 0 ? "+" : "", format(owner, "delta_bytes", delta));
+        (void)snprintf(text + used, bytes - used, "; what changed most at the peak: %.*s, %s%s", (int)name.bytes, name.data,
+                       number_at(owner, "delta_bytes", 0) > 0 ? "+" : "", format(owner, "delta_bytes", delta));
 }
 
 /* Rows of a list with this change. */
@@ -505,7 +507,10 @@ static struct ap_text say_verdict(const struct ap_comparing *comparing, char *te
         ap_add_cluster_sentence(comparing, text, bytes);
         change = ap_text_of(ap_change_name(ap_change_said(comparing, ap_compare_cluster(comparing))));
     } else {
-        (void)snprintf(text, bytes, "There are no steady steps on both sides: whether the run is slower cannot be told");
+        bool of_ranks = ap_value_first(before_at(comparing, "cluster")) && ap_value_first(after_at(comparing, "cluster"));
+        (void)snprintf(text, bytes, "%s: whether the run is slower cannot be told",
+                       of_ranks ? "The ranks of one side, or of both, have no steps in common"
+                                : "One side has no steady steps, or neither");
     }
     if (!memory)
         add_work_sentences(comparing, steps, text, bytes);

@@ -151,7 +151,7 @@ static void add_counts(const struct ap_value *row, char *text, size_t bytes)
     size_t used = strlen(text);
     (void)ap_format_value(ap_value_member(row, "after_count"), after, sizeof(after));
     (void)ap_format_value(ap_value_member(row, "before_count"), before, sizeof(before));
-    (void)snprintf(text + used, bytes - used, ", in %s calls, %s before", after, before);
+    (void)snprintf(text + used, bytes - used, ", in %s call%s, %s before", after, !strcmp(after, "1") ? "" : "s", before);
 }
 
 /* What a step moves by an operation, in bytes; 0 = not known. */

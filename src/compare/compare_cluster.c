@@ -29,19 +29,43 @@ bool ap_are_runs_of_ranks(const struct ap_comparing *comparing)
     return step_ns(comparing->before) > 0 && step_ns(comparing->after) > 0;
 }
 
+static double per_step(const struct ap_value *root)
+{
+    return number_at(root, "cluster.rank_count") * number_at(root, "cluster.steps.count");
+}
+
+/* Of steps that all ranks recorded whole; 0 = not known. */
+static double mean_step_ns(const struct ap_value *root)
+{
+    return ap_integer_at(root, "cluster.steps.are_whole", 0) ? number_at(root, "cluster.rank_time_us") / per_step(root) : 0;
+}
+
+static bool is_change(double before_ns, double after_ns)
+{
+    return before_ns > 0 && after_ns > 0 && ap_relative_difference(before_ns, after_ns) >= AP_NOISE_LEAST_RATIO;
+}
+
+/* By what steps changed: where few are long their mean shows it, not their median. 0 = by no more than noise. */
+static double change_ns(const struct ap_comparing *comparing, bool *ret_in_mean)
+{
+    double before_ns = step_ns(comparing->before), after_ns = step_ns(comparing->after),
+           before_mean_ns = mean_step_ns(comparing->before), after_mean_ns = mean_step_ns(comparing->after);
+    bool in_median = is_change(before_ns, after_ns);
+    *ret_in_mean = !in_median && is_change(before_mean_ns, after_mean_ns);
+    return in_median ? after_ns - before_ns : *ret_in_mean ? after_mean_ns - before_mean_ns : 0;
+}
+
 enum ap_change ap_compare_cluster(const struct ap_comparing *comparing)
 {
-    double before_ns = step_ns(comparing->before), after_ns = step_ns(comparing->after);
-    return ap_relative_difference(before_ns, after_ns) < AP_NOISE_LEAST_RATIO
-               ? AP_CHANGE_none
-               : ap_change_of(after_ns - before_ns, AP_BETTER_lower);
+    bool in_mean;
+    double delta_ns = change_ns(comparing, &in_mean);
+    return delta_ns == 0 ? AP_CHANGE_none : ap_change_of(delta_ns, AP_BETTER_lower);
 }
 
 /* The share of the time of all ranks in a step of one rank, in the mean. */
 static double spent_ns(const struct ap_value *root, double ratio)
 {
-    return ratio * number_at(root, "cluster.rank_time_us") /
-           (number_at(root, "cluster.rank_count") * number_at(root, "cluster.steps.count"));
+    return ratio * number_at(root, "cluster.rank_time_us") / per_step(root);
 }
 
 static const struct ap_value *member_of(const struct ap_value *object, struct ap_text key)
@@ -52,11 +76,18 @@ static const struct ap_value *member_of(const struct ap_value *object, struct ap
     return member;
 }
 
+static const char *format_ns(double ns, char *text)
+{
+    struct ap_value value = { .type = AP_VALUE_TIME_NS, .as.integer = (int64_t)ns };
+    (void)ap_format_value(&value, text, AP_VALUE_TEXT_BYTES);
+    return text;
+}
+
 /* What the ranks spend more time on, or less, as their steps do: most of all. */
-static void add_class(const struct ap_comparing *comparing, char *text, size_t bytes)
+static void add_class(const struct ap_comparing *comparing, double step, char *text, size_t bytes)
 {
     static const char end[] = "_ratio";
-    double step = step_ns(comparing->after) - step_ns(comparing->before), most_ns = 0;
+    double most_ns = 0;
     struct ap_text most = AP_TEXT("");
     for (const struct ap_value *now = ap_value_first(ap_value_at(comparing->after, "cluster.time")); now; now = now->next) {
         struct ap_text key = now->key;
@@ -72,9 +103,8 @@ static void add_class(const struct ap_comparing *comparing, char *text, size_t b
         most_ns = delta_ns;
         most = (struct ap_text){ key.data, key.bytes - strlen(end) };
     }
-    struct ap_value value = { .type = AP_VALUE_TIME_NS, .as.integer = (int64_t)most_ns };
     char delta[AP_VALUE_TEXT_BYTES];
-    (void)ap_format_value(&value, delta, sizeof(delta));
+    (void)format_ns(most_ns, delta);
     size_t used = strlen(text);
     if (!most.bytes)
         return;
@@ -84,7 +114,7 @@ static void add_class(const struct ap_comparing *comparing, char *text, size_t b
         *at = *at == '_' ? ' ' : *at;
 }
 
-/* Who is late, where that is another verdict than on the other side. */
+/* Who is late, where that is told and is another verdict than on the other side. */
 static void add_verdict(const struct ap_comparing *comparing, bool is_after, char *text, size_t bytes)
 {
     const struct ap_value *root = is_after ? comparing->after : comparing->before,
@@ -93,23 +123,35 @@ static void add_verdict(const struct ap_comparing *comparing, bool is_after, cha
                    kind = ap_value_text(ap_value_at(root, "cluster.verdict.kind"));
     bool is_same = ap_text_equal(said, ap_value_text(ap_value_at(other, "cluster.verdict.sentence")));
     size_t used = strlen(text);
-    if (said.bytes && !is_same && !ap_text_is(kind, "balanced"))
+    if (said.bytes && !is_same && !ap_text_is(kind, "balanced") && !ap_text_is(kind, "unknown"))
         (void)snprintf(text + used, bytes - used, "; %s: %.*s", is_after ? "now" : "before",
                        (int)ap_text_cut(said, SHOWN_BYTES).bytes, said.data);
+}
+
+static void add_mean(const struct ap_comparing *comparing, char *text, size_t bytes)
+{
+    char before[AP_VALUE_TEXT_BYTES], after[AP_VALUE_TEXT_BYTES];
+    double before_ns = mean_step_ns(comparing->before), after_ns = mean_step_ns(comparing->after);
+    size_t used = strlen(text);
+    (void)snprintf(text + used, bytes - used, "; but in the mean a step takes %s, it took %s before, %+.1f %%",
+                   format_ns(after_ns, after), format_ns(before_ns, before), 100 * (after_ns - before_ns) / before_ns);
 }
 
 void ap_add_cluster_sentence(const struct ap_comparing *comparing, char *text, size_t bytes)
 {
     char before[AP_VALUE_TEXT_BYTES], after[AP_VALUE_TEXT_BYTES];
     double before_ns = step_ns(comparing->before), after_ns = step_ns(comparing->after);
-    bool changed = ap_compare_cluster(comparing) != AP_CHANGE_none;
-    (void)ap_format_value(ap_value_at(comparing->before, "cluster.steps.p50_us"), before, sizeof(before));
-    (void)ap_format_value(ap_value_at(comparing->after, "cluster.steps.p50_us"), after, sizeof(after));
+    bool in_mean;
+    double delta_ns = change_ns(comparing, &in_mean);
     (void)snprintf(text, bytes, "%s: the median step of all ranks takes %s, it took %s before, %+.1f %%",
-                   changed ? "Steps differ" : "Steps differ by no more than noise", after, before,
-                   100 * (after_ns - before_ns) / before_ns);
-    if (changed)
-        add_class(comparing, text, bytes);
+                   in_mean         ? "Some steps differ"
+                   : delta_ns != 0 ? "Steps differ"
+                                   : "Steps differ by no more than noise",
+                   format_ns(after_ns, after), format_ns(before_ns, before), 100 * (after_ns - before_ns) / before_ns);
+    if (in_mean)
+        add_mean(comparing, text, bytes);
+    if (delta_ns != 0)
+        add_class(comparing, delta_ns, text, bytes);
     add_verdict(comparing, true, text, bytes);
     add_verdict(comparing, false, text, bytes);
 }

@@ -33,6 +33,13 @@ struct counted {
     const struct ap_value *before, *after; /* the one with most time of those whose count changed as the sum did */
 };
 
+/* Is an operator called so many times as often as all are? Where all are hardly called more often, one that is called as
+ * before is no part of it. */
+static bool is_alike(double times, double all_times)
+{
+    return fabs(times / all_times - 1) < ALIKE_RATIO && fabs(times - all_times) < fabs(times - 1);
+}
+
 static struct counted count_operators(const struct ap_comparing *comparing, double times)
 {
     struct counted counted = { .all_ns = 0 };
@@ -45,7 +52,7 @@ static struct counted count_operators(const struct ap_comparing *comparing, doub
         if (!other || before <= 0)
             continue;
         counted.all_ns += ns;
-        counted.alike_ns += fabs(after / before / times - 1) < ALIKE_RATIO ? ns : 0;
+        counted.alike_ns += is_alike(after / before, times) ? ns : 0;
         counted.equal_ns += ap_relative_difference(before, after) < AS_OFTEN_RATIO ? ns : 0;
         bool is_more = ap_relative_difference(before, after) > MORE_RATIO && (after > before) == (times > 1);
         if (is_more && (!counted.after || ns > (double)ap_integer_member(counted.after, "self_dur_us", 0))) {
@@ -56,14 +63,26 @@ static struct counted count_operators(const struct ap_comparing *comparing, doub
     return counted;
 }
 
-/* Does nothing tell of other types, shapes or layouts? */
-static bool is_same_input(const struct ap_comparing *comparing)
+/* Does something tell of other types, shapes or layouts? */
+static bool has_other_input(const struct ap_comparing *comparing)
 {
     static const char *const lists[] = { "types", "shapes", "layouts" };
     for (size_t i = 0; i < AP_COUNT_OF(lists); i++)
         if (ap_value_first(ap_value_member(comparing->comparison, lists[i])))
-            return false;
-    return ap_integer_at(comparing->before, "trace.recorded.shapes", 0) &&
+            return true;
+    return false;
+}
+
+bool ap_is_other_work(const struct ap_comparing *comparing)
+{
+    return has_other_input(comparing) || ap_value_first(ap_value_member(comparing->comparison, "replaced")) ||
+           ap_relative_difference(calls_of(comparing->before, comparing->before_parts),
+                                  calls_of(comparing->after, comparing->after_parts)) > MORE_RATIO;
+}
+
+static bool is_same_input(const struct ap_comparing *comparing)
+{
+    return !has_other_input(comparing) && ap_integer_at(comparing->before, "trace.recorded.shapes", 0) &&
            ap_integer_at(comparing->after, "trace.recorded.shapes", 0);
 }
 
@@ -72,9 +91,10 @@ static void add_more(const struct ap_comparing *comparing, const struct counted 
 {
     struct ap_text name = ap_text_member(counted->after, "name");
     size_t used = strlen(text);
+    double after = count_in(counted->after, comparing->after_parts);
     if (counted->after)
-        (void)snprintf(text + used, bytes - used, ", %.*s %.4g times, %.4g before", ap_shown_bytes(name, 0), name.data,
-                       count_in(counted->after, comparing->after_parts), count_in(counted->before, comparing->before_parts));
+        (void)snprintf(text + used, bytes - used, ", %.*s %.4g time%s, %.4g before", ap_shown_bytes(name, 0), name.data,
+                       after, after == 1 ? "" : "s", count_in(counted->before, comparing->before_parts));
     used = strlen(text);
     if (same_work)
         (void)snprintf(text + used, bytes - used, ": %s of the same work (layers, passes)",

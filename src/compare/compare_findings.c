@@ -146,6 +146,18 @@ static bool is_wait_for_device(const struct ap_comparing *comparing, const struc
            ap_explains_step(comparing, (double)ap_integer_member(device, "delta_us", 0));
 }
 
+/* Of work that takes longer, cores are taken away for longer: where the work is another one, that is no news of the
+ * machine. */
+static bool is_load_of_more_work(const struct ap_comparing *comparing, const struct ap_value *finding)
+{
+    return ap_text_is(ap_text_member(finding, "rule_id"), "threads-off-core") && ap_is_other_work(comparing);
+}
+
+static bool is_of_other_cause(const struct ap_comparing *comparing, const struct ap_value *finding)
+{
+    return is_wait_for_device(comparing, finding) || is_load_of_more_work(comparing, finding);
+}
+
 /* By how much steps are longer in the mean, where few of them are why: their median does not show it. */
 static double longer_in_mean_ns(const struct ap_comparing *comparing)
 {
@@ -176,7 +188,7 @@ static struct news weightiest(const struct ap_comparing *comparing, bool is_new)
     for (; row; row = row->next) {
         struct news news;
         news.finding = find(is_new ? comparing->after : comparing->before, "findings", ap_text_member(row, "rule_id"));
-        if (!ap_text_is(ap_text_member(row, "change"), change) || is_wait_for_device(comparing, news.finding) ||
+        if (!ap_text_is(ap_text_member(row, "change"), change) || is_of_other_cause(comparing, news.finding) ||
             !saving_of(row, saves_key, 1, &news.saves_ns))
             continue;
         bool explains = is_most_of_it(comparing, is_new ? news.saves_ns : -news.saves_ns);
@@ -198,7 +210,7 @@ static void add_grown_sentence(const struct ap_comparing *comparing, char *text,
         struct ap_text title = ap_text_member(row, "title");
         if (!saving_of(row, "before_saves_us", 1, &before_ns) || !saving_of(row, "after_saves_us", 1, &after_ns) ||
             !is_most_of_it(comparing, after_ns - before_ns) || !is_about_the_run(finding, true) ||
-            is_wait_for_device(comparing, finding))
+            is_of_other_cause(comparing, finding))
             continue;
         (void)ap_format_value(ap_value_member(row, "before_saves_us"), before, sizeof(before));
         (void)ap_format_value(ap_value_member(row, "after_saves_us"), after, sizeof(after));

@@ -12,6 +12,7 @@
 #include "poison.h"
 
 #define NAMES_SHOWN 4
+#define AS_OFTEN_RATIO 0.05 /* of the calls: steps at the ends of a recording are in part in it */
 
 /* Rounds of grouping, the surest first. */
 enum round { BY_CALLER, BY_LINE, BY_ATTENTION, BY_NORM, BY_EXPERTS, BY_FAMILY, BY_COMPILER, ROUND_COUNT };
@@ -21,7 +22,8 @@ static const char *const round_names[ROUND_COUNT] = { "caller",  "line",   "atte
 
 struct item {
     struct ap_text name, caller, line, family;
-    double before_ns, after_ns; /* per step where that is known */
+    double before_ns, after_ns;       /* per step where that is known */
+    double before_calls, after_calls; /* likewise; 0 = not known */
     bool is_new, is_gone;
     bool taken;
 };
@@ -63,13 +65,15 @@ static struct ap_text without_line_number(struct ap_text line)
 static void take_row(struct items *items, const struct ap_value *row, double parts, bool is_after)
 {
     struct item *item = &items->items[items->count++];
-    double ns = size_of(items, row) / parts;
+    double ns = size_of(items, row) / parts, calls = (double)ap_integer_member(row, "count", 0) / parts;
     *item = (struct item){ .name = ap_text_member(row, "name"),
                            .caller = ap_text_member(row, "caller"),
                            .line = ap_text_member(row, "top_frame"),
                            .family = ap_text_member(row, "family"),
                            .before_ns = is_after ? 0 : ns,
                            .after_ns = is_after ? ns : 0,
+                           .before_calls = is_after ? 0 : calls,
+                           .after_calls = is_after ? calls : 0,
                            .is_new = is_after,
                            .is_gone = !is_after };
 }
@@ -79,6 +83,12 @@ static int by_name(const void *a, const void *b)
     const struct item *x = a, *y = b;
     int order = ap_text_compare(x->name, y->name);
     return order ? order : (int)x->is_new - (int)y->is_new;
+}
+
+/* What is called from elsewhere than before is no work of that caller, or of that line. */
+static struct ap_text if_same(struct ap_text before, struct ap_text after)
+{
+    return ap_text_equal(before, after) ? after : (struct ap_text){ 0 };
 }
 
 /* Both rows of one name become one item. */
@@ -93,10 +103,14 @@ static void join(struct items *items)
             items->items[kept++] = *item;
             continue;
         }
+        last->caller = if_same(last->caller, item->caller);
+        last->line = if_same(without_line_number(last->line), without_line_number(item->line));
         last->is_new &= item->is_new;
         last->is_gone &= item->is_gone;
         last->before_ns += item->before_ns;
         last->after_ns += item->after_ns;
+        last->before_calls += item->before_calls;
+        last->after_calls += item->after_calls;
     }
     items->count = kept;
 }
@@ -240,6 +254,13 @@ static bool is_part_of(const struct item *item, const struct fusing *fusing)
            is_any_of(item->name, fusing->pieces, AP_COUNT_OF(fusing->pieces));
 }
 
+/* Families of which any program calls all kinds for all ends: that one is there and another is not tells nothing. */
+static bool is_of_any_end(struct ap_text family)
+{
+    static const char *const families[] = { "other", "elementwise", "view and shape", "allocation and fill" };
+    return is_any_of(family, families, AP_COUNT_OF(families));
+}
+
 static struct ap_text key_of(const struct item *item, enum round round)
 {
     const struct fusing *fusing = fusing_of(round);
@@ -248,7 +269,7 @@ static struct ap_text key_of(const struct item *item, enum round round)
     switch (round) {
     case BY_CALLER: return item->caller.bytes ? item->caller : item->name;
     case BY_LINE: return without_line_number(item->line);
-    case BY_FAMILY: return ap_text_is(item->family, "other") ? AP_TEXT("") : item->family;
+    case BY_FAMILY: return is_of_any_end(item->family) ? AP_TEXT("") : item->family;
     case BY_ATTENTION:
     case BY_NORM:
     case BY_EXPERTS:
@@ -297,10 +318,18 @@ struct group {
     bool has_fused[2], has_piece[2]; /* on one side only: on the old one, on the new one; a piece that tells */
 };
 
+/* What both sides call as often is there still: it gave its place to nothing, and took none. */
+static bool is_called_as_often(const struct item *item)
+{
+    return item->before_calls > 0 && item->after_calls > 0 &&
+           ap_relative_difference(item->before_calls, item->after_calls) < AS_OFTEN_RATIO;
+}
+
 static bool counts(const struct ap_comparing *comparing, const struct item *item)
 {
     double delta = delta_of(item);
-    return !item->taken && (delta < 0 ? -delta : delta) >= AP_ROW_LEAST_RATIO / 2 * comparing->whole_ns;
+    return !item->taken && !is_called_as_often(item) &&
+           (delta < 0 ? -delta : delta) >= AP_ROW_LEAST_RATIO / 2 * comparing->whole_ns;
 }
 
 static struct group sum_group(const struct ap_comparing *comparing, struct item *items, size_t count, enum round round)

@@ -109,7 +109,7 @@ static bool is_whole(const struct table *table, const struct ap_value *root, con
 static struct ap_text name_in(const struct table *table, const struct ap_value *row)
 {
     struct ap_text name = ap_text_member(row, table->name);
-    return name.bytes || !table->bytes ? name : AP_TEXT("no stack");
+    return name.bytes || !table->bytes ? name : AP_TEXT("memory without a stack");
 }
 
 static enum ap_status open_side(struct ap_comparing *comparing, const struct table *table, const struct ap_value *root,

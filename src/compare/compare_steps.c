@@ -523,6 +523,8 @@ void ap_add_part_name(struct ap_text part, char *text, size_t bytes)
             return;
         }
     (void)snprintf(text, bytes, "%.*s", (int)part.bytes, part.data);
+    for (char *at = strchr(text, '_'); at; at = strchr(at, '_'))
+        *at = ' ';
 }
 
 void ap_add_part_sentence(const struct ap_comparing *comparing, char *text, size_t bytes)

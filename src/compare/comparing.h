@@ -179,6 +179,8 @@ enum ap_change ap_compare_cluster(const struct ap_comparing *comparing);
 void ap_add_cluster_sentence(const struct ap_comparing *comparing, char *text, size_t bytes);
 /** compare_counts.c: that a step calls more operators, fewer, or the same ones as often, behind the text. */
 void ap_add_counts_sentence(const struct ap_comparing *comparing, char *text, size_t bytes);
+/** A step calls more operators or fewer, others take their place, or they work on other input. */
+bool ap_is_other_work(const struct ap_comparing *comparing);
 /** Which collective takes longer, or has less beside it, where steps follow. */
 void ap_add_collectives_sentence(const struct ap_comparing *comparing, char *text, size_t bytes);
 /** Of a text from there on, how many bytes a sentence of the verdict shows. */

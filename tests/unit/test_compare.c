@@ -338,7 +338,7 @@ static void the_middle_run_stands_for_all(void)
 /* Rows of operators.top. */
 struct op_row {
     const char *name, *caller, *frame, *family;
-    int64_t device_ns;
+    int64_t device_ns, calls; /* of a step; 0 = not known */
 };
 
 static void put_operators(struct ap_model *model, const struct op_row *rows, size_t count)
@@ -351,6 +351,7 @@ static void put_operators(struct ap_model *model, const struct op_row *rows, siz
         ap_add_string(model, row, "name", rows[i].name);
         ap_add_string(model, row, "family", rows[i].family);
         ap_add_time(model, row, "device_self_us", 12 * rows[i].device_ns);
+        ap_add_count(model, row, "count", 12 * rows[i].calls);
         ap_add_known_string(model, row, "caller", rows[i].caller != NULL, rows[i].caller);
         ap_add_known_string(model, row, "top_frame", rows[i].frame != NULL, rows[i].frame);
     }
@@ -369,11 +370,11 @@ static const struct ap_value *compare_operators(struct ap_model *models, const s
 static void work_under_another_name_is_paired(void)
 {
     struct ap_model models[2];
-    const struct op_row addmm[] = { { "aten::addmm", "aten::linear", NULL, "matrix multiplication", 2 * MS },
-                                    { "aten::relu", NULL, NULL, "activation", MS } };
-    const struct op_row mm[] = { { "aten::mm", "aten::linear", NULL, "matrix multiplication", 3 * MS },
-                                 { "aten::copy_", "aten::linear", NULL, "copy", MS / 2 },
-                                 { "aten::relu", NULL, NULL, "activation", MS } };
+    const struct op_row addmm[] = { { "aten::addmm", "aten::linear", NULL, "matrix multiplication", 2 * MS, 0 },
+                                    { "aten::relu", NULL, NULL, "activation", MS, 0 } };
+    const struct op_row mm[] = { { "aten::mm", "aten::linear", NULL, "matrix multiplication", 3 * MS, 0 },
+                                 { "aten::copy_", "aten::linear", NULL, "copy", MS / 2, 0 },
+                                 { "aten::relu", NULL, NULL, "activation", MS, 0 } };
     const struct ap_value *replaced = compare_operators(models, addmm, AP_COUNT_OF(addmm), mm, AP_COUNT_OF(mm));
     const struct ap_value *row = ap_value_first(replaced);
     is_int((int64_t)ap_value_count(replaced), 1, "one thing took another's place");
@@ -384,42 +385,99 @@ static void work_under_another_name_is_paired(void)
     ap_model_release(&models[0]);
     ap_model_release(&models[1]);
 
-    const struct op_row plain[] = { { "aten::bmm", NULL, "net.py(12): attend", "matrix multiplication", 2 * MS },
-                                    { "aten::softmax", NULL, "net.py(13): attend", "other", MS } };
-    const struct op_row fused[] = { { "aten::flash", NULL, "net.py(14): attend", "attention", MS } };
+    const struct op_row plain[] = { { "aten::bmm", NULL, "net.py(12): attend", "matrix multiplication", 2 * MS, 0 },
+                                    { "aten::softmax", NULL, "net.py(13): attend", "other", MS, 0 } };
+    const struct op_row fused[] = { { "aten::flash", NULL, "net.py(14): attend", "attention", MS, 0 } };
     row = ap_value_first(compare_operators(models, plain, AP_COUNT_OF(plain), fused, AP_COUNT_OF(fused)));
     says(row, "by", "line", "fused and unfused stand in one file, though lines moved");
     is_int(ap_value_integer(ap_value_member(row, "before_us"), 0), 3 * MS, "all that the fused one replaces");
     ap_model_release(&models[0]);
     ap_model_release(&models[1]);
 
-    const struct op_row compiled[] = { { "CompiledFunction", NULL, NULL, "other", 2 * MS } };
+    const struct op_row compiled[] = { { "CompiledFunction", NULL, NULL, "other", 2 * MS, 0 } };
     row = ap_value_first(compare_operators(models, plain, AP_COUNT_OF(plain), compiled, AP_COUNT_OF(compiled)));
     says(row, "by", "compiled", "compiled code takes in what stood alone");
     ap_model_release(&models[0]);
     ap_model_release(&models[1]);
 
-    const struct op_row beside[] = { { "CompiledFunction", NULL, NULL, "other", 2 * MS },
-                                     { "record_param_comms", NULL, NULL, "communication", 3 * MS } };
+    const struct op_row beside[] = { { "CompiledFunction", NULL, NULL, "other", 2 * MS, 0 },
+                                     { "record_param_comms", NULL, NULL, "communication", 3 * MS, 0 } };
     row = ap_value_first(compare_operators(models, plain, AP_COUNT_OF(plain), beside, AP_COUNT_OF(beside)));
     is_int(ap_value_integer(ap_value_member(row, "after_us"), 0), 2 * MS, "no collective");
     ap_model_release(&models[0]);
     ap_model_release(&models[1]);
 
-    const struct op_row other[] = { { "aten::sort", NULL, "io.py(3): load", "sorting", 2 * MS } };
+    const struct op_row other[] = { { "aten::sort", NULL, "io.py(3): load", "sorting", 2 * MS, 0 } };
     ok(!ap_value_first(compare_operators(models, plain, AP_COUNT_OF(plain), other, AP_COUNT_OF(other))),
        "what has nothing in common is not paired");
     ap_model_release(&models[0]);
     ap_model_release(&models[1]);
 }
 
+/* What is called as often as before takes longer or shorter by chance, what others call now is work of theirs, and an
+ * operator of no end of its own, such as a sum, is no other one in disguise. */
+static void what_is_there_still_was_not_replaced(void)
+{
+    static const struct {
+        struct op_row before, after[2];
+        bool is_pair;
+        const char *claim;
+    } cases[] = {
+        { { "aten::gelu", NULL, "net.py(12): mlp", "activation", 3 * MS, 8 },
+          { { "aten::gelu", NULL, "net.py(12): mlp", "activation", MS, 8 },
+            { "aten::isnan", NULL, "net.py(14): mlp", "other", 2 * MS, 8 } },
+          false,
+          "called as often" },
+        { { "aten::gelu", NULL, "net.py(12): mlp", "activation", 3 * MS, 8 },
+          { { "aten::gelu", NULL, "net.py(12): mlp", "activation", MS, 4 },
+            { "aten::erf", NULL, "net.py(14): mlp", "other", 2 * MS, 4 } },
+          true,
+          "called half as often" },
+        { { "aten::lu_factor", "aten::inv", NULL, "other", 3 * MS, 8 },
+          { { "aten::empty", "aten::inv", NULL, "allocation and fill", MS, 8 }, { .name = NULL } },
+          true,
+          "of one caller" },
+        { { "aten::clamp_min", NULL, NULL, "elementwise", 3 * MS, 8 },
+          { { "aten::div", NULL, NULL, "elementwise", 2 * MS, 8 }, { .name = NULL } },
+          false,
+          "both elementwise" },
+        { { "aten::_fused_adamw_", NULL, NULL, "optimizer", 3 * MS, 1 },
+          { { "aten::addcdiv_", NULL, NULL, "optimizer", 2 * MS, 8 }, { .name = NULL } },
+          true,
+          "both of an optimizer" },
+    };
+    for (size_t i = 0; i < AP_COUNT_OF(cases); i++) {
+        struct ap_model models[2];
+        size_t count = cases[i].after[1].name ? 2 : 1;
+        is_int((int64_t)ap_value_count(compare_operators(models, &cases[i].before, 1, cases[i].after, count)),
+               cases[i].is_pair, cases[i].claim);
+        ap_model_release(&models[0]);
+        ap_model_release(&models[1]);
+    }
+}
+
+/* An allocation that the same operator calls on one side, and another one on the other. */
+static void work_of_another_caller_is_not_paired(void)
+{
+    static const char *const callers[] = { "aten::inv", "aten::to" };
+    for (size_t i = 0; i < AP_COUNT_OF(callers); i++) {
+        struct ap_model models[2];
+        const struct op_row before[] = { { "aten::lu_factor", "aten::inv", NULL, "other", 3 * MS, 8 },
+                                         { "aten::empty", "aten::inv", NULL, "allocation and fill", MS, 1 } };
+        const struct op_row after[] = { { "aten::empty", callers[i], NULL, "allocation and fill", 2 * MS, 8 } };
+        is_int((int64_t)ap_value_count(compare_operators(models, before, 2, after, 1)), i == 0, callers[i]);
+        ap_model_release(&models[0]);
+        ap_model_release(&models[1]);
+    }
+}
+
 /* Without lines or callers: a softmax on one side, attention on the other. Products alone are no attention. */
 static void fused_attention_is_paired_with_what_it_is_made_of(void)
 {
     struct ap_model models[2];
-    const struct op_row plain[] = { { "aten::bmm", NULL, NULL, "matrix multiplication", 2 * MS },
-                                    { "aten::softmax", NULL, NULL, "softmax and loss", MS } };
-    const struct op_row fused[] = { { "aten::_flash_attention_forward", NULL, NULL, "attention", MS } };
+    const struct op_row plain[] = { { "aten::bmm", NULL, NULL, "matrix multiplication", 2 * MS, 0 },
+                                    { "aten::softmax", NULL, NULL, "softmax and loss", MS, 0 } };
+    const struct op_row fused[] = { { "aten::_flash_attention_forward", NULL, NULL, "attention", MS, 0 } };
     const struct ap_value *row = ap_value_first(compare_operators(models, plain, 2, fused, 1));
     says(row, "by", "attention", "both are attention");
     is_int(ap_value_integer(ap_value_member(row, "before_us"), 0), 3 * MS, "products and softmax");
@@ -443,10 +501,10 @@ static void fused_norms_and_experts_are_paired(void)
                   { "vllm::rotary", "other", "aten::mm", "aten::index_add_", NULL } };
     for (size_t i = 0; i < AP_COUNT_OF(cases); i++) {
         struct ap_model models[2];
-        const struct op_row fused[] = { { cases[i].name, NULL, NULL, cases[i].family, MS } };
-        const struct op_row plain[] = { { cases[i].piece, NULL, NULL, "elementwise", MS / 1000 },
-                                        { cases[i].other, NULL, NULL, "elementwise arithmetic", 2 * MS },
-                                        { "aten::copy_", NULL, NULL, "copy", MS } };
+        const struct op_row fused[] = { { cases[i].name, NULL, NULL, cases[i].family, MS, 0 } };
+        const struct op_row plain[] = { { cases[i].piece, NULL, NULL, "elementwise", MS / 1000, 0 },
+                                        { cases[i].other, NULL, NULL, "elementwise arithmetic", 2 * MS, 0 },
+                                        { "aten::copy_", NULL, NULL, "copy", MS, 0 } };
         const struct ap_value *row = ap_value_first(compare_operators(models, fused, 1, plain, 3));
         is_int(row != NULL, cases[i].by != NULL, cases[i].name);
         if (row && cases[i].by)
@@ -727,8 +785,8 @@ static void a_kernel_that_another_takes_over_is_no_change(void)
 /* The candidate does what the baseline did, and copies beside: without steps the longer recording is the slower program. */
 static void what_is_done_beside_the_same_calls_is_told(void)
 {
-    static const struct op_row rows[] = { { "aten::mm", NULL, NULL, "matrix multiplication", 4 * MS },
-                                          { "aten::copy_", NULL, NULL, "copy", 2 * MS } };
+    static const struct op_row rows[] = { { "aten::mm", NULL, NULL, "matrix multiplication", 4 * MS, 0 },
+                                          { "aten::copy_", NULL, NULL, "copy", 2 * MS, 0 } };
     for (int more_calls = 0; more_calls < 2; more_calls++) {
         struct ap_model before, after;
         build_report(&before, 10 * MS, 4 * MS, 1);
@@ -1030,6 +1088,38 @@ static void put_run(struct ap_model *model, int64_t ranks, int64_t step_ns, int6
     (void)put_list(model, "not_evaluated");
 }
 
+/* Few long steps of many ranks are not in the median. That nobody could be called on one side is no news. */
+static void few_long_steps_of_ranks_are_told(void)
+{
+    static const struct {
+        bool whole;
+        const char *told, *change;
+    } cases[] = { { true,
+                    "Some steps differ: the median step of all ranks takes 10 ms, it took 10 ms before, +0.0 %; but in the "
+                    "mean a step takes 13 ms, it took 10 ms before, +30.0 %; of what ranks spend time on, compute changed "
+                    "most: +3 ms a step in the mean; now: rank 2 is late by 3 ms",
+                    "differs" },
+                  { false, "Steps differ by no more than noise: the median step of all ranks", "no change" } };
+    for (size_t i = 0; i < AP_COUNT_OF(cases); i++) {
+        struct ap_model before, after;
+        put_run(&before, 4, 10 * MS, 0, "unknown");
+        put_run(&after, 4, 13 * MS, 0, "straggler");
+        put_time(&after, "cluster.steps.p50_us", 10 * MS);
+        put_bool(&before, "cluster.steps.are_whole", cases[i].whole);
+        put_bool(&after, "cluster.steps.are_whole", cases[i].whole);
+        put_text(&before, "cluster.verdict.sentence", "no collective could be compared");
+        const struct ap_value *comparison = compare(&after, &before);
+        ok(sentence_has(comparison, cases[i].told), cases[i].told);
+        says(comparison, "verdict.change", cases[i].change, "in one word");
+        ok(!sentence_has(comparison, "; before: "), "and no verdict that is none");
+        tree_place(&before, "cluster.steps.count")->as.integer = 0;
+        ok(sentence_has(compare(&before, &after), "The ranks of one side, or of both, have no steps in common: "),
+           "steps that one rank alone has are not compared");
+        ap_model_release(&before);
+        ap_model_release(&after);
+    }
+}
+
 /* Of many ranks: the steps that all have, what takes more of them, and who is late now. */
 static void two_runs_of_many_ranks_are_compared(void)
 {
@@ -1172,6 +1262,13 @@ static void less_than_half_is_not_most(void)
     ap_model_release(&after);
 }
 
+static void parts_are_told_in_words(void)
+{
+    char text[60];
+    ap_add_part_name(AP_TEXT("exposed_communication"), text, sizeof(text));
+    ok(!strcmp(text, "exposed communication"), text);
+}
+
 static void rules_for_one_thing_take_turns(void)
 {
     struct ap_model before, after;
@@ -1209,6 +1306,27 @@ static void what_explains_the_step_is_news(void)
         const struct ap_value *comparison = compare(&after, &before);
         bool said = sentence_has(comparison, "; new: ") || sentence_has(comparison, "; more than before: ");
         ok(cases[i].told ? sentence_has(comparison, cases[i].told) : !said, "what is most of the change is told");
+        ap_model_release(&before);
+        ap_model_release(&after);
+    }
+}
+
+/* Of a step that does more others take more of its cores: no news, as it is where the step does what it did. */
+static void load_of_more_work_is_no_news(void)
+{
+    static const int64_t events[] = { 100, 150 };
+    for (size_t i = 0; i < 2 * AP_COUNT_OF(events); i++) {
+        struct ap_model before, after;
+        bool grew = i >= AP_COUNT_OF(events);
+        build_report(&before, 10 * MS, 5 * MS, 1);
+        build_report(&after, 13 * MS, 8 * MS, 2);
+        put_count(&before, "cpu.operator_summary.events", 12 * events[0]);
+        put_count(&after, "cpu.operator_summary.events", 12 * events[i % 2]);
+        put_finding(&after, "threads-off-core", "gpu", "high", 36 * MS);
+        if (grew)
+            put_finding(&before, "threads-off-core", "gpu", "high", 6 * MS);
+        is_int(sentence_has(compare(&after, &before), grew ? "; more than before: threads" : "; new: threads"), i % 2 == 0,
+               grew ? "cores that are taken for longer" : "or now alone");
         ap_model_release(&before);
         ap_model_release(&after);
     }
@@ -1780,14 +1898,14 @@ static void more_calls_of_operators_are_told(void)
         "; a step calls operators 150 times, 100 before, aten::addmm 30 times, 20 before: more of the "
         "same work (layers, passes)",
                       some[] = "; a step calls operators 150 times, 100 before, aten::add 90 times, 40 before",
+                      once[] = "; a step calls operators 80 times, 100 before, aten::addmm 1 time, 20 before",
+                      few[] = "; a step calls operators 107 times, 100 before, aten::add 47 times, 40 before",
                       equal[] = "; a step calls the same operators on the same shapes as often as before";
     static const struct {
         int64_t addmm, add, events, step_ns;
         const char *told;
-    } cases[] = { { 30, 60, 150, 10 * MS, alike },
-                  { 20, 90, 150, 10 * MS, some },
-                  { 20, 40, 101, 10 * MS, NULL },
-                  { 20, 40, 100, 12 * MS, equal },
+    } cases[] = { { 30, 60, 150, 10 * MS, alike }, { 20, 90, 150, 10 * MS, some }, { 20, 47, 107, 10 * MS, few },
+                  { 1, 40, 80, 10 * MS, once },    { 20, 40, 101, 10 * MS, NULL }, { 20, 40, 100, 12 * MS, equal },
                   { 21, 39, 100, 12 * MS, NULL } };
     for (size_t i = 0; i < AP_COUNT_OF(cases); i++) {
         struct ap_model before, after;
@@ -2006,6 +2124,8 @@ int main(void)
     runs_are_tested_where_there_are_several();
     the_middle_run_stands_for_all();
     work_under_another_name_is_paired();
+    what_is_there_still_was_not_replaced();
+    work_of_another_caller_is_not_paired();
     fused_attention_is_paired_with_what_it_is_made_of();
     fused_norms_and_experts_are_paired();
     another_type_is_told();
@@ -2031,14 +2151,17 @@ int main(void)
     steps_of_a_host_that_is_ahead_tell_nothing();
     one_rank_of_many_is_not_compared_with_a_run_alone();
     two_runs_of_many_ranks_are_compared();
+    few_long_steps_of_ranks_are_told();
     steps_of_another_kind_are_not_compared();
     the_length_of_a_recording_is_that_of_its_work();
     kernels_that_take_as_long_are_told();
     a_cause_that_is_new_or_gone_is_said();
     what_a_share_brings_is_not_said();
     less_than_half_is_not_most();
+    parts_are_told_in_words();
     rules_for_one_thing_take_turns();
     what_explains_the_step_is_news();
+    load_of_more_work_is_no_news();
     the_sides_can_be_exchanged();
     a_name_below_the_list_is_a_bound();
     empty_reports_compare();

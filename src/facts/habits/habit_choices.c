@@ -17,6 +17,7 @@
 #define LEAST_CLASSES 4            /* of a loop over all of them */
 #define LOOKS_EACH 4               /* operators that are looked at before draws, for each operator of the thread */
 #define LEAST_UNSIZED_NS INT64_C(500000)
+#define HANDED_ITEMS 32   /* operators behind the largest, in which results are handed on */
 #define DIAGONAL_KEEPS 16 /* rows of the product: each pair takes two passes over memory in place of arithmetic in caches */
 
 static inline bool is_named(const struct ap_habit_rows *rows, size_t at, const struct ap_text *names, size_t count)
@@ -27,19 +28,22 @@ static inline bool is_named(const struct ap_habit_rows *rows, size_t at, const s
     return false;
 }
 
-/* Where no sizes are told: what comes behind, up to the next layer, works on places or has nothing to do. */
+/* Where no sizes are told: what comes behind, up to a comparison or the next layer, has nothing to do; and no two results
+ * are handed to numpy, one of which may be the probabilities. */
 static bool may_be_read_behind(const struct ap_habit_rows *rows, size_t at)
 {
     bool compares = false;
-    for (size_t next = at + 1; ap_habit_is_of_step(rows, at, next); next++) {
+    int handed = 0;
+    for (size_t next = at + 1; next <= at + HANDED_ITEMS && ap_habit_is_of_step(rows, at, next); next++) {
         uint64_t words = ap_item_words(rows, &rows->items[next]);
         if (words & (AP_BIT(HEAVY) | AP_BIT(MODEL)))
             break;
+        handed += ap_habit_is_named(rows, next, AP_TEXT("aten::resolve_neg"));
         compares |= ap_habit_is_named(rows, next, AP_TEXT("aten::eq"));
         if (!(words & (AP_BIT(NO_WORK) | AP_BIT(VIEW))) && !compares)
             return true;
     }
-    return false;
+    return handed > 1;
 }
 
 /* So long that no reply is made of the probabilities: these are of each place of an image, or of each word. */

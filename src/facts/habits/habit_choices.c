@@ -91,13 +91,38 @@ static bool may_change(const struct ap_habit_rows *rows, size_t at, double eleme
     return !ap_habit_is_call(rows, &rows->items[at]);
 }
 
-/* A loop over classes has as many passes, or one less without the background. */
-static bool is_class_count(const struct ap_tensor_dims *scores, int64_t count)
+/* A loop over classes has as many passes, or one less without the background, and works on one of them. */
+static bool is_of_classes(const struct ap_habit_rows *rows, size_t at, const struct ap_tensor_dims *scores, int64_t count)
 {
+    struct ap_tensor_list list;
+    double elements = ap_tensor_elements(scores, 0, scores->count);
+    size_t user = at + 1;
+    while (ap_habit_is_of_step(rows, at, user) && ap_item_words(rows, &rows->items[user]) & (AP_BIT(PIECE) | AP_BIT(VIEW)))
+        user++;
+    if (count < LEAST_CLASSES || !ap_habit_is_of_step(rows, at, user) || !ap_habit_read_tensors(rows, user, &list))
+        return false;
+    double of_one = ap_tensor_elements(&list.tensors[0], 0, list.tensors[0].count);
     for (int i = 0; i < scores->count; i++)
-        if (scores->dims[i] == count || scores->dims[i] == count + 1)
-            return count >= LEAST_CLASSES;
+        if ((scores->dims[i] == count || scores->dims[i] == count + 1) && of_one * (double)scores->dims[i] == elements)
+            return true;
     return false;
+}
+
+/* The layer before ran as often: each of the probabilities may be of its own scores, as those of several heads are. */
+static bool are_scores_made(struct ap_habit_rows *rows, size_t at, int64_t count)
+{
+    size_t layer = at;
+    int64_t made = 0;
+    for (size_t back = at; back-- > 0 && ap_habit_is_of_step(rows, at, back) && made < count; rows->looks_left--) {
+        if (!rows->looks_left)
+            return true;
+        if (ap_habit_is_same(rows, at, back))
+            return false; /* another loop */
+        if (layer == at && AP_HAS(ap_item_words(rows, &rows->items[back]), HEAVY))
+            layer = back;
+        made += layer < at && ap_habit_is_same(rows, layer, back);
+    }
+    return made >= count;
 }
 
 /* The same sizes again and again, with nothing of as many elements between, so that the scores did not change; a class is
@@ -119,7 +144,7 @@ static enum ap_status look_at_softmax(struct ap_habit_rows *rows, size_t at, siz
         else if (may_change(rows, end, elements))
             break;
     *ret_behind = end;
-    if (elements < LEAST_ELEMENTS || !is_class_count(&scores, count))
+    if (elements < LEAST_ELEMENTS || !is_of_classes(rows, at, &scores, count) || are_scores_made(rows, at, count))
         return AP_OK;
     for (size_t again = at + 1; again < end; again++)
         if (ap_habit_is_same(rows, at, again))

@@ -855,6 +855,12 @@ static void long_probabilities_for_a_maximum_are_told(void)
     largest(&run, "aten::softmax", 900, "aten::to", "aten::max");
     is_int(habit(&run, "order_only", "count"), 0, "how likely it is may be asked");
     end(&run);
+    largest(&run, "aten::softmax", 900, "aten::resolve_neg", "aten::conv2d");
+    is_int(habit(&run, "order_only", "count"), 1, "the places alone are handed to numpy");
+    end(&run);
+    largest(&run, "aten::softmax", 900, "aten::resolve_neg", "aten::resolve_neg");
+    is_int(habit(&run, "order_only", "count"), 0, "the probabilities may be handed over too");
+    end(&run);
     largest(&run, "aten::exp", 900, "aten::to", "aten::conv2d");
     is_int(habit(&run, "order_only", "count"), 0, "of another function the sign is not known");
     end(&run);

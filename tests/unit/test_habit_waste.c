@@ -708,13 +708,15 @@ static void penalties_on_weights_are_told(void)
     end(&run);
 }
 
-/* A loop of @passes over six classes of 4 Ki pixels: @piece is taken of the probabilities, and @between is in each pass, on
- * a tensor of @dims. */
-static int64_t probabilities_by_class(int passes, const char *piece, const char *between, const char *dims)
+/* A loop of @passes over six classes of 4 Ki pixels, behind @heads: @piece is taken of the probabilities, and @between is in
+ * each pass, on a tensor of @dims. */
+static int64_t probabilities_by_class(int heads, int passes, const char *piece, const char *between, const char *dims)
 {
     struct run run;
     begin(&run);
-    for (int i = 0; i < passes; i++) {
+    for (int i = 0; i < heads; i++)
+        op_with(&run, "aten::linear", i * 10, 10, 0, "[[4096,32],[6,32],[6]]", "[\"float\",\"float\",\"float\"]");
+    for (int i = 1; i <= passes; i++) {
         op_with(&run, "aten::softmax", i * 100, 40, 10 + 4 * (uint32_t)i, "[[1,6,64,64],[],[]]",
                 "[\"float\",\"Scalar\",\"\"]");
         op_with(&run, piece, i * 100 + 40, 5, 0, "[[1,6,64,64],[],[]]", "[\"float\",\"Scalar\",\"Scalar\"]");
@@ -728,11 +730,13 @@ static int64_t probabilities_by_class(int passes, const char *piece, const char 
 
 static void probabilities_for_each_class_are_told(void)
 {
-    is_int(probabilities_by_class(6, "aten::select", "aten::mul", "[[1,64,64]]"), 5 * 40, "all but the first");
-    is_int(probabilities_by_class(5, "aten::select", "aten::mul", "[[1,64,64]]"), 4 * 40, "without the background");
-    is_int(probabilities_by_class(4, "aten::select", "aten::mul", "[[1,64,64]]"), 0, "as many models, perhaps");
-    is_int(probabilities_by_class(6, "aten::mul", "aten::mul", "[[1,64,64]]"), 0, "no class is taken");
-    is_int(probabilities_by_class(6, "aten::select", "aten::add", "[[1,6,64,64]]"), 0, "scores of each pass");
+    is_int(probabilities_by_class(1, 6, "aten::select", "aten::mul", "[[1,64,64]]"), 5 * 40, "all but the first");
+    is_int(probabilities_by_class(1, 5, "aten::select", "aten::mul", "[[1,64,64]]"), 4 * 40, "without the background");
+    is_int(probabilities_by_class(1, 4, "aten::select", "aten::mul", "[[1,64,64]]"), 0, "as many models, perhaps");
+    is_int(probabilities_by_class(1, 6, "aten::mul", "aten::mul", "[[1,64,64]]"), 0, "no class is taken");
+    is_int(probabilities_by_class(1, 6, "aten::select", "aten::add", "[[1,6,64,64]]"), 0, "scores of each pass");
+    is_int(probabilities_by_class(6, 6, "aten::select", "aten::mul", "[[1,64,64]]"), 0, "scores of as many heads");
+    is_int(probabilities_by_class(1, 6, "aten::select", "aten::mul", "[[6,64]]"), 0, "as many, but no class is taken");
 }
 
 /* Norms of two weights, the second one numbered @second, each with @behind. */

@@ -492,7 +492,7 @@ static void what_a_method_is_made_of_is_a_remark(void)
         { "trace.window_us", 1000e6 },
         { "habits.double_work.window_share_ratio", 0.25 },
         { "habits.double_work.saves_us", 140e6 },
-        { "habits.double_layer.count", 4 },
+        { "habits.model_layer.count", 4 },
         { "habits.second_order.window_share_ratio", 0.25 },
         { "habits.second_order.total_us", 250e6 },
         { "habits.second_order.saves_us", 250e6 },
@@ -502,8 +502,8 @@ static void what_a_method_is_made_of_is_a_remark(void)
         const char *rule, *severity;
         struct figure other;
     } cases[] = {
-        { "double-precision", "medium", { "habits.double_layer.count", 1 } },
-        { "double-precision", "info", { "habits.double_layer.count", 0 } },
+        { "double-precision", "medium", { "habits.model_layer.count", 1 } },
+        { "double-precision", "info", { "habits.model_layer.count", 0 } },
         { "double-precision", "info", { "habits.second_order.window_share_ratio", 0.6 } },
         { "second-order", "low", { "habits.second_order.total_us", 400e6 } },
         { "second-order", "info", { "habits.second_order.total_us", 500e6 } },

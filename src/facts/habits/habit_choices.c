@@ -17,6 +17,7 @@
 #define LEAST_CLASSES 4            /* of a loop over all of them */
 #define LOOKS_EACH 4               /* operators that are looked at before draws, for each operator of the thread */
 #define LEAST_UNSIZED_NS INT64_C(500000)
+#define HANDED_ITEMS 32   /* operators behind the largest, in which results are handed on */
 #define DIAGONAL_KEEPS 16 /* rows of the product: each pair takes two passes over memory in place of arithmetic in caches */
 
 static inline bool is_named(const struct ap_habit_rows *rows, size_t at, const struct ap_text *names, size_t count)
@@ -27,19 +28,22 @@ static inline bool is_named(const struct ap_habit_rows *rows, size_t at, const s
     return false;
 }
 
-/* Where no sizes are told: what comes behind, up to the next layer, works on places or has nothing to do. */
+/* Where no sizes are told: what comes behind, up to a comparison or the next layer, has nothing to do; and no two results
+ * are handed to numpy, one of which may be the probabilities. */
 static bool may_be_read_behind(const struct ap_habit_rows *rows, size_t at)
 {
     bool compares = false;
-    for (size_t next = at + 1; ap_habit_is_of_step(rows, at, next); next++) {
+    int handed = 0;
+    for (size_t next = at + 1; next <= at + HANDED_ITEMS && ap_habit_is_of_step(rows, at, next); next++) {
         uint64_t words = ap_item_words(rows, &rows->items[next]);
         if (words & (AP_BIT(HEAVY) | AP_BIT(MODEL)))
             break;
+        handed += ap_habit_is_named(rows, next, AP_TEXT("aten::resolve_neg"));
         compares |= ap_habit_is_named(rows, next, AP_TEXT("aten::eq"));
         if (!(words & (AP_BIT(NO_WORK) | AP_BIT(VIEW))) && !compares)
             return true;
     }
-    return false;
+    return handed > 1;
 }
 
 /* So long that no reply is made of the probabilities: these are of each place of an image, or of each word. */
@@ -87,13 +91,38 @@ static bool may_change(const struct ap_habit_rows *rows, size_t at, double eleme
     return !ap_habit_is_call(rows, &rows->items[at]);
 }
 
-/* A loop over classes has as many passes, or one less without the background. */
-static bool is_class_count(const struct ap_tensor_dims *scores, int64_t count)
+/* A loop over classes has as many passes, or one less without the background, and works on one of them. */
+static bool is_of_classes(const struct ap_habit_rows *rows, size_t at, const struct ap_tensor_dims *scores, int64_t count)
 {
+    struct ap_tensor_list list;
+    double elements = ap_tensor_elements(scores, 0, scores->count);
+    size_t user = at + 1;
+    while (ap_habit_is_of_step(rows, at, user) && ap_item_words(rows, &rows->items[user]) & (AP_BIT(PIECE) | AP_BIT(VIEW)))
+        user++;
+    if (count < LEAST_CLASSES || !ap_habit_is_of_step(rows, at, user) || !ap_habit_read_tensors(rows, user, &list))
+        return false;
+    double of_one = ap_tensor_elements(&list.tensors[0], 0, list.tensors[0].count);
     for (int i = 0; i < scores->count; i++)
-        if (scores->dims[i] == count || scores->dims[i] == count + 1)
-            return count >= LEAST_CLASSES;
+        if ((scores->dims[i] == count || scores->dims[i] == count + 1) && of_one * (double)scores->dims[i] == elements)
+            return true;
     return false;
+}
+
+/* The layer before ran as often: each of the probabilities may be of its own scores, as those of several heads are. */
+static bool are_scores_made(struct ap_habit_rows *rows, size_t at, int64_t count)
+{
+    size_t layer = at;
+    int64_t made = 0;
+    for (size_t back = at; back-- > 0 && ap_habit_is_of_step(rows, at, back) && made < count; rows->looks_left--) {
+        if (!rows->looks_left)
+            return true;
+        if (ap_habit_is_same(rows, at, back))
+            return false; /* another loop */
+        if (layer == at && AP_HAS(ap_item_words(rows, &rows->items[back]), HEAVY))
+            layer = back;
+        made += layer < at && ap_habit_is_same(rows, layer, back);
+    }
+    return made >= count;
 }
 
 /* The same sizes again and again, with nothing of as many elements between, so that the scores did not change; a class is
@@ -115,7 +144,7 @@ static enum ap_status look_at_softmax(struct ap_habit_rows *rows, size_t at, siz
         else if (may_change(rows, end, elements))
             break;
     *ret_behind = end;
-    if (elements < LEAST_ELEMENTS || !is_class_count(&scores, count))
+    if (elements < LEAST_ELEMENTS || !is_of_classes(rows, at, &scores, count) || are_scores_made(rows, at, count))
         return AP_OK;
     for (size_t again = at + 1; again < end; again++)
         if (ap_habit_is_same(rows, at, again))

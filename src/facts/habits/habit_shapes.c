@@ -80,11 +80,10 @@ static void find_double(struct ap_habit_shapes *shapes)
 {
     for (uint32_t i = 0; i < shapes->work->shape_map.count; i++) {
         ap_habit_read_shape(shapes, i);
-        if (!has_double(&shapes->list))
-            continue;
-        ap_habit_add_shape(shapes, AP_HABIT_double_work, i, DOUBLE_SAVES);
+        if (has_double(&shapes->list))
+            ap_habit_add_shape(shapes, AP_HABIT_double_work, i, DOUBLE_SAVES);
         if (is_layer(ap_habit_shape_name(shapes, i)))
-            ap_habit_add_shape(shapes, AP_HABIT_double_layer, i, DOUBLE_SAVES);
+            ap_habit_add_shape(shapes, AP_HABIT_model_layer, i, 0);
     }
 }
 

@@ -188,7 +188,8 @@ static bool uses_weights(const struct ap_habit_rows *rows, size_t at, struct wei
     if (ap_habit_is_named(rows, at, AP_TEXT("aten::softmax"))) {
         weights->are_made = ap_habit_read_tensors(rows, at, &list) && list.tensors[0].count >= 3;
         weights->have_weighed = false;
-        weights->sizes = list.tensors[0];
+        if (weights->are_made)
+            weights->sizes = list.tensors[0];
         return false;
     }
     bool takes = weights->are_made && ap_habit_has_tensor(rows, at, &weights->sizes);

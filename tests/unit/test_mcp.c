@@ -455,6 +455,36 @@ static void remove_tree(void)
     (void)rmdir(folder);
 }
 
+/* ---- a report outlives its request ---- */
+
+static const char *no_time(void *self)
+{
+    (void)self;
+    return "there is no time";
+}
+
+static enum ap_status drop(void *self, const char *data, size_t bytes, struct ap_error *reterr)
+{
+    (void)self, (void)data, (void)bytes, (void)reterr;
+    return AP_OK;
+}
+
+static void a_report_asks_who_asks_it(void)
+{
+    char path[256];
+    struct ap_report *report;
+    struct ap_error error;
+    const struct ap_table_query query = { .name = "operators", .format = AP_FORMAT_TEXT };
+    make_path(path, "root/t.json");
+    struct ap_request request = { .cpu_trace_path = path, .with_rows = true, .top_n = 1 };
+    is_int(ap_report_new(&request, &report, NULL, &error), AP_OK, "a report that nobody gives up");
+    ap_report_set_stop(report, no_time, NULL);
+    is_int(ap_report_write_table(report, &query, drop, NULL, &error), AP_ERROR_LIMIT, "a question that is given up");
+    ap_report_set_stop(report, NULL, NULL);
+    is_int(ap_report_write_table(report, &query, drop, NULL, &error), AP_OK, "and the next one, which is not");
+    ap_report_free(report);
+}
+
 int main(void)
 {
     make_tree();
@@ -465,6 +495,7 @@ int main(void)
     progress_is_told();
     nothing_is_kept();
     memory_ends_anywhere();
+    a_report_asks_who_asks_it();
     remove_tree();
     return done();
 }

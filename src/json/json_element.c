@@ -181,6 +181,7 @@ static enum ap_status next_element(struct ap_element_reader *element, struct ap_
         json->at++;
         json->depth--;
         json->state = AP_STATE_AFTER;
+        element->last_was_object = false; /* what is usual between two elements is wrong before the first one */
         return AP_END;
     }
     if (!first && !comma)

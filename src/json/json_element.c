@@ -12,7 +12,7 @@
 
 static size_t gaps_bytes(void)
 {
-    return (AP_GAP_MAX_COUNT + 1) * sizeof(struct ap_gap);
+    return AP_GAP_MAX_COUNT * sizeof(struct ap_gap);
 }
 
 static size_t skip_bits_bytes(const struct ap_element_reader *element)

@@ -465,6 +465,9 @@ static void forgotten_escapes_are_recovered(void)
          "outcome 0 at 1\n  0 kind 5 X\n  2 kind 5 a\"\"b\noutcome 0 at 26\n  0 kind 5 X\n  2 kind 5 c\nstatus "
          "1\nunescaped-quote 1 first 10\n",
          "and the next event is read as usual");
+    says("[{\"n\\u0061me\":\"a\"b\",\"ph\":\"X\"}]", false,
+         "outcome 0 at 1\n  0 kind 5 X\n  2 kind 5 a\"b\nstatus 1\nunescaped-quote 1 first 15\n",
+         "whose key was written with escapes as well");
     says("[{\"cat\":\"a\"b\",\"ph\":\"X\"}]", false, "status 3 at 11\n", "not in other members");
     says("[{\"x\":\"a\"b\",\"ph\":\"X\"}]", false, "status 3 at 9\n", "nor in members that nobody wants");
     says("[{\"args\":{\"name\":\"a\"b\"},\"ph\":\"X\"}]", false, "status 3 at 20\n", "nor within args");

@@ -82,6 +82,21 @@ static uint64_t digits_of_time(const char *p, size_t count)
 
 #endif
 
+int64_t ap_decimal_short(const char *text, size_t bytes)
+{
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    uint64_t word;
+    memcpy(&word, text, sizeof(word));
+    word = (word ^ 0x3030303030303030u) << (64 - 8 * bytes); /* what a digit is worth, with zeros before the first one */
+    return ((word + 0x7676767676767676u) | word) & 0x8080808080808080u ? -1 : (int64_t)eight_digits_of(word);
+#else
+    for (size_t i = 0; i < bytes; i++)
+        if (!ap_is_digit(text[i]))
+            return -1;
+    return (int64_t)digits(text, bytes);
+#endif
+}
+
 /* Where the parts of a number in JSON's grammar stand. */
 struct parts {
     bool negative, complete; /* complete: at least one digit, and nothing behind the number */

@@ -39,7 +39,7 @@ static inline unsigned guess_string(struct ap_guess *guess, const uint8_t *at)
     return measure_string(guess, at, stops);
 }
 
-/* The bytes at @at: all digits are '0', and each other one is 9 less, which gives neither that nor one of the 9 before it. */
+/* The bytes at @at: all digits are '0', and each other one is 9 less, which gives neither that nor one of the 9 before. */
 static inline __m256i shape_of(const uint8_t *at)
 {
     __m256i v = load_lane(at), worth = _mm256_sub_epi8(v, load_lane(ap_scan_constants.zeros));

@@ -45,6 +45,7 @@ struct ap_gap {
     const struct ap_gap *before;                /* the gap that it follows: each way through an element has its own */
     struct ap_gap *followers[AP_GAP_FOLLOWERS]; /* gaps that came after the next value, the last one first; then never */
 };
+/** No line of the cache is shared by two of them. */
 _Static_assert(sizeof(void *) != 8 || sizeof(struct ap_gap) == 3 * 64, "no line of the cache is shared by two gaps");
 #define AP_NO_GUESS 255
 #define AP_NO_SHAPE ('0' - 1) /* shape_of() gives it for no text */

@@ -88,7 +88,7 @@ struct ap_scan_ops {
 #define REPEAT_8(c) c, c, c, c, c, c, c, c
 #define REPEAT_32(c) REPEAT_8(c), REPEAT_8(c), REPEAT_8(c), REPEAT_8(c)
 
-/** What text is compared with. In a file of its own: compilers would make constants that they can see anew for each value. */
+/** What text is compared with. Told elsewhere: compilers would make constants that they can see anew for each value. */
 struct ap_scan_constants {
     uint8_t quotes[32], backslashes[32], last_controls[32], zeros[32], nines[32];
 };

@@ -30,10 +30,10 @@ static size_t whole_pages(size_t bytes)
     return (bytes + pages - 1) & ~(pages - 1);
 }
 
-/* Those that are touched from here on. */
-static void *in_huge_pages(void *memory, size_t bytes)
+/* Those that are touched from here on. Where all are, none is too large: what does not fill one is in small pages. */
+static void *in_huge_pages(void *memory, size_t bytes, bool is_all_used)
 {
-    if (memory && bytes >= LEAST_BYTES)
+    if (memory && (is_all_used || bytes >= LEAST_BYTES))
         (void)madvise(memory, whole_pages(bytes), MADV_HUGEPAGE);
     return memory;
 }
@@ -71,7 +71,7 @@ static void take_pages(void *memory, size_t bytes)
 
 void *ap_large_new(size_t bytes, bool is_all_used)
 {
-    void *memory = in_huge_pages(take_addresses(whole_pages(bytes), PROT_READ | PROT_WRITE), bytes);
+    void *memory = in_huge_pages(take_addresses(whole_pages(bytes), PROT_READ | PROT_WRITE), bytes, is_all_used);
     if (memory && is_all_used)
         take_pages(memory, bytes);
     return memory;
@@ -82,12 +82,12 @@ void *ap_large_resize(void *memory, size_t old_bytes, size_t new_bytes)
     size_t old_size = whole_pages(old_bytes), new_size = whole_pages(new_bytes);
     void *resized = mremap(memory, old_size, new_size, 0);
     if (resized != MAP_FAILED)
-        return in_huge_pages(resized, new_bytes);
+        return in_huge_pages(resized, new_bytes, false);
     /* Where addresses are short, as under ulimit -v, any place will do. A refused move may have given the place back, and
      * another thread may live there by now: it is not given back twice. */
     void *place = take_addresses(new_size, PROT_NONE);
     resized = mremap(memory, old_size, new_size, place ? MREMAP_MAYMOVE | MREMAP_FIXED : MREMAP_MAYMOVE, place);
-    return resized != MAP_FAILED ? in_huge_pages(resized, new_bytes) : NULL;
+    return resized != MAP_FAILED ? in_huge_pages(resized, new_bytes, false) : NULL;
 }
 
 void ap_large_free(void *memory, size_t bytes)

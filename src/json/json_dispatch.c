@@ -11,6 +11,10 @@ extern const struct ap_scan_ops ap_scan_ops_sse2, ap_scan_ops_avx2;
 extern const struct ap_scan_ops ap_scan_ops_neon;
 #endif
 
+const struct ap_scan_constants ap_scan_constants = {
+    { REPEAT_32('"') }, { REPEAT_32('\\') }, { REPEAT_32(0x1f) }, { REPEAT_32('0') }, { REPEAT_32(9) }
+};
+
 /* Plain C first; each later one is wider. */
 unsigned ap_scan_count(void)
 {

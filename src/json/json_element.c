@@ -12,7 +12,7 @@
 
 static size_t gaps_bytes(void)
 {
-    return (AP_GAP_MAX_COUNT + 1) * sizeof(struct ap_gap);
+    return AP_GAP_MAX_COUNT * sizeof(struct ap_gap);
 }
 
 static size_t skip_bits_bytes(const struct ap_element_reader *element)
@@ -181,6 +181,7 @@ static enum ap_status next_element(struct ap_element_reader *element, struct ap_
         json->at++;
         json->depth--;
         json->state = AP_STATE_AFTER;
+        element->last_was_object = false; /* what is usual between two elements is wrong before the first one */
         return AP_END;
     }
     if (!first && !comma)

@@ -23,57 +23,40 @@ static inline uint8_t kind_of_value(uint8_t first)
     }
 }
 
-/* What stands between two values is not what mostly does: another known text, or by the grammar. *@gap is the gap before
+/* What stands between two values is not what did last time: another known text, or by the grammar. *@gap is the gap before
  * the last value on entry, the one that was read on return. */
 static NOT_INLINE enum ap_scan_result find_gap(struct ap_scan *scan, struct ap_element_reader *element, struct ap_gap **gap,
                                                const uint8_t **p)
 {
-    struct ap_gap *before = *gap;
-    for (unsigned i = 1; i < AP_GAP_FOLLOWERS && before->followers[i] != AP_GAP_NEVER; i++) {
-        struct ap_gap *known = &element->gaps[before->followers[i]];
+    struct ap_gap *before = *gap, **followers = before->followers;
+    for (unsigned i = 1; i < AP_GAP_FOLLOWERS && followers[i] != &element->never; i++) {
+        struct ap_gap *known = followers[i];
         if (gap_matches(known, *p)) {
+            followers[i] = followers[0];
+            followers[0] = known;
             *p += known->bytes;
             *gap = known;
             return AP_SCAN_OK;
         }
     }
     const uint8_t *start = *p;
-    bool learned = before != &element->parsed;
-    element->cursor.level = before->level;
-    element->cursor.opened = before == element->gaps;
-    enum ap_scan_result result = ap_layout_parse_gap(scan, element, p, &element->parsed);
+    enum ap_scan_result result = ap_layout_parse_gap(scan, element, before, p);
     if (result != AP_SCAN_OK)
         return result;
-    unsigned number = AP_GAP_NEVER;
-    if (learned)
-        number = ap_layout_learn(element, (unsigned)(before - element->gaps), &element->parsed, start, (size_t)(*p - start));
-    *gap = number == AP_GAP_NEVER ? &element->parsed : &element->gaps[number];
+    struct ap_gap *learned = NULL;
+    if (before != &element->parsed)
+        learned = ap_layout_learn(element, before, start, (size_t)(*p - start));
+    *gap = learned ? learned : &element->parsed;
     return AP_SCAN_OK;
 }
 
-static void count_duplicates(struct ap_scan *scan, uint64_t keys, const uint8_t *at)
-{
-    for (; keys; keys &= keys - 1)
-        ap_scan_odd(scan, AP_ODD_DUPLICATE, at);
-}
-
-#define KEYS_OF_ELEMENT (((uint64_t)1 << AP_ELEMENT_KEYS) - 1)
-
-/* A gap that repeats a key, and may open a member object. */
-static NOT_INLINE void enter_repeated(struct ap_scan *scan, struct ap_element_reader *element, const struct ap_gap *gap,
+/* Keys of the gap at @at had been read before. */
+static NOT_INLINE void count_repeated(struct ap_scan *scan, struct ap_element_reader *element, const struct ap_gap *gap,
                                       const uint8_t *at)
 {
-    struct ap_element_cursor *cursor = &element->cursor;
-    uint64_t repeated = cursor->seen & gap->keys & KEYS_OF_ELEMENT;
-    if (repeated) {
-        count_duplicates(scan, repeated, at);
-        ap_layout_forget_members(element, cursor->seen & gap->keys);
-    }
-    if (gap->enters) {
-        cursor->seen &= KEYS_OF_ELEMENT;
-        cursor->parent = gap->parent;
-    }
-    count_duplicates(scan, cursor->seen & gap->keys & ~KEYS_OF_ELEMENT, at);
+    for (uint64_t keys = gap->repeated; keys; keys &= keys - 1)
+        ap_scan_odd(scan, AP_ODD_DUPLICATE, at);
+    ap_layout_forget_members(element, gap->repeated);
 }
 
 /* A value that is not laid out as last time. */
@@ -114,11 +97,12 @@ static NOT_INLINE enum ap_scan_result read_any_value(struct ap_scan *scan, struc
 }
 
 /* What follows a string is no gap: its writer may have forgotten to escape a quotation mark within it. One that is escaped
- * may have been meant to end the string, behind the last backslash of a path: that is looked into first. */
+ * may have been meant to end the string, behind the last backslash of a path: that is looked into first. @value_start is
+ * NULL where no value was read, or its end was found here. */
 static enum ap_scan_result recover(struct ap_scan *scan, struct ap_element_reader *element, const struct ap_gap *gap,
                                    const uint8_t *value_start, const uint8_t **p)
 {
-    bool possible = gap && gap->action == AP_GAP_STRING && gap->field != element->field_count &&
+    bool possible = value_start && gap->action == AP_GAP_STRING && gap->field != element->field_count &&
                     element->fields[gap->field].strings == AP_STRINGS_WITH_QUOTES;
     if (!possible || (!scan->paths_end && memchr(value_start, '"', (size_t)(*p - 1 - value_start))))
         return AP_SCAN_BAD;
@@ -133,17 +117,15 @@ static enum ap_scan_result recover(struct ap_scan *scan, struct ap_element_reade
 
 /* The gap that an element probably begins with; NULL: none is known here. The values in it are taken: forget_start takes
  * that back where it does not stand there. */
-static inline struct ap_gap *guess_start(struct ap_element_reader *element, const struct ap_known_start *start,
-                                         const uint8_t *at)
+static inline struct ap_gap *guess_start(struct ap_json_span *spans, const struct ap_known_start *start, const uint8_t *at)
 {
-    if (AP_UNLIKELY(start->gap == AP_GAP_NEVER))
+    if (AP_UNLIKELY(!start->gap))
         return NULL;
     for (unsigned i = 0; i < start->value_count; i++) {
         const struct ap_start_value *value = &start->values[i];
-        element->spans[value->field] =
-            (struct ap_json_span){ (const char *)at + value->at, value->bytes, AP_JSON_STRING, 0 };
+        spans[value->field] = (struct ap_json_span){ (const char *)at + value->at, value->bytes, AP_JSON_STRING, 0 };
     }
-    return &element->gaps[start->gap];
+    return start->gap;
 }
 
 static NOT_INLINE void forget_start(struct ap_element_reader *element, const struct ap_known_start *start)
@@ -155,18 +137,17 @@ static NOT_INLINE void forget_start(struct ap_element_reader *element, const str
 /* The cursor stays in a variable whose address is not taken: through memory every step would wait for the one before. */
 static enum ap_scan_result scan_element(struct ap_scan *scan, struct ap_element_reader *element, const uint8_t **p)
 {
+    struct ap_json_span *const spans = element->spans;
     const uint8_t *at = *p + 1, *value_start = NULL;
-    struct ap_gap *gap = element->gaps, *last = NULL;
-    uint64_t seen = 0;
+    struct ap_gap *gap = element->gaps;
     const struct ap_known_start *start = ap_layout_start(element, at);
-    struct ap_gap *usual = guess_start(element, start, at);
+    struct ap_gap *usual = guess_start(spans, start, at);
     bool known_start = usual;
     if (AP_UNLIKELY(!known_start))
-        usual = &element->gaps[gap->followers[0]];
-    for (;; usual = &element->gaps[gap->followers[0]]) {
+        usual = gap->followers[0];
+    for (;; usual = gap->followers[0]) {
         const uint8_t *gap_start = at;
-        /* A hostile text can hold even the byte of the gap that fits nothing. */
-        if (AP_LIKELY(gap_matches(usual, at) && usual != &element->gaps[AP_GAP_NEVER])) {
+        if (AP_LIKELY(gap_matches(usual, at) && usual->action != AP_GAP_NEVER)) {
             gap = usual;
             at += usual->bytes;
         } else if (known_start && gap == element->gaps) {
@@ -181,39 +162,39 @@ static enum ap_scan_result scan_element(struct ap_scan *scan, struct ap_element_
                 if (result != AP_SCAN_BAD)
                     return result;
                 slow = gap_start;
-                result = recover(scan, element, last, value_start, &slow);
+                result = recover(scan, element, gap, value_start, &slow);
                 if (result != AP_SCAN_OK)
                     return result;
-                last = NULL;
+                value_start = NULL;
                 at = slow;
                 continue;
             }
             gap = found;
             at = slow;
         }
-        if (gap->enters && !(seen & gap->keys & KEYS_OF_ELEMENT)) {
-            seen &= KEYS_OF_ELEMENT;
-            element->cursor.parent = gap->parent;
-        } else if (AP_UNLIKELY(seen & gap->keys)) {
-            element->cursor.seen = seen;
-            enter_repeated(scan, element, gap, gap_start);
-            seen = element->cursor.seen;
-        }
-        seen |= gap->keys;
-        if (gap->action == AP_GAP_END) {
+        if (AP_UNLIKELY(gap->repeated))
+            count_repeated(scan, element, gap, gap_start);
+        struct ap_json_span *span = &spans[gap->field];
+        value_start = at;
+        if (gap->action == AP_GAP_OTHER) {
+            unsigned bytes = guess_number(&gap->guess, at);
+            if (AP_LIKELY(bytes != VALUE_UNKNOWN)) {
+                *span = (struct ap_json_span){ (const char *)at, bytes, AP_JSON_NUMBER, 0 };
+                at += bytes;
+                continue;
+            }
+        } else if (gap->action == AP_GAP_STRING) {
+            unsigned bytes = guess_string(&gap->guess, at);
+            if (AP_LIKELY(bytes != VALUE_UNKNOWN)) {
+                *span = (struct ap_json_span){ (const char *)at, bytes, AP_JSON_STRING, 0 };
+                at += bytes + 1;
+                continue;
+            }
+        } else {
             if (AP_UNLIKELY(!known_start))
                 ap_layout_learn_start(element, *p + 1);
             *p = at;
             return AP_SCAN_OK;
-        }
-        struct ap_json_span *span = &element->spans[gap->field];
-        value_start = at;
-        last = gap;
-        unsigned bytes = gap->action == AP_GAP_STRING ? guess_string(&gap->guess, at) : guess_number(&gap->guess, at);
-        if (AP_LIKELY(bytes != VALUE_UNKNOWN)) {
-            *span = (struct ap_json_span){ (const char *)at, bytes, gap->kind, 0 };
-            at += bytes + (gap->action == AP_GAP_STRING);
-            continue;
         }
         const uint8_t *slow = at;
         enum ap_scan_result result = read_any_value(scan, element, gap, &slow, span);

@@ -6,48 +6,54 @@
 #include "json_lanes.h"
 #include "json_layout.h"
 
-#define VALUE_UNKNOWN 255 /* bytes of a value that has to be read by the grammar */
+#define VALUE_UNKNOWN UINT32_MAX /* bytes of a value that has to be read by the grammar */
 
 #if STEP == 32
 
-/* As string_stops, of constants that lie in memory: the compiler would make them anew for each value. */
+/* As string_stops, of constants that lie in memory. */
 static inline lane_mask value_stops(const uint8_t *p)
 {
-    static const _Alignas(32) uint8_t quotes[32] = { REPEAT_32('"') }, backslashes[32] = { REPEAT_32('\\') },
-                                      blanks[32] = { REPEAT_32(0x20) };
-    __m256i v = load_lane(p);
-    __m256i special = _mm256_or_si256(_mm256_cmpeq_epi8(v, load_lane(quotes)), _mm256_cmpeq_epi8(v, load_lane(backslashes)));
-    return (lane_mask)_mm256_movemask_epi8(_mm256_or_si256(special, _mm256_cmpgt_epi8(load_lane(blanks), v)));
+    __m256i v = load_lane(p), low = _mm256_cmpeq_epi8(_mm256_min_epi8(v, load_lane(ap_scan_constants.last_controls)), v);
+    __m256i special = _mm256_or_si256(_mm256_cmpeq_epi8(v, load_lane(ap_scan_constants.quotes)),
+                                      _mm256_cmpeq_epi8(v, load_lane(ap_scan_constants.backslashes)));
+    return (lane_mask)_mm256_movemask_epi8(_mm256_or_si256(special, low));
 }
 
-/* The value as it was laid out last time, or, short and plain, otherwise: then that is the guess for the next one. Its
- * bytes, or VALUE_UNKNOWN. */
+/* Its bytes, or VALUE_UNKNOWN where it is not plain. A short one is the guess for the next string. */
+static inline unsigned measure_string(struct ap_guess *guess, const uint8_t *at, lane_mask stops)
+{
+    const uint8_t *end = stops ? at + first_lane(stops) : seek_string_stop(at + 32);
+    if (*end != '"')
+        return VALUE_UNKNOWN;
+    if (stops)
+        guess->bytes = (uint8_t)(end - at);
+    return (unsigned)(end - at);
+}
+
+/* The value as it was laid out last time or, where it is plain, otherwise. Its bytes, or VALUE_UNKNOWN. */
 static inline unsigned guess_string(struct ap_guess *guess, const uint8_t *at)
 {
     lane_mask stops = value_stops(at);
-    if (AP_LIKELY((stops & guess->upto) == guess->stops && at[guess->bytes] == '"'))
+    if (AP_LIKELY(_tzcnt_u32(stops) == guess->bytes && at[guess->bytes] == '"')) /* 32 where there are none */
         return guess->bytes;
-    unsigned bytes = stops ? first_lane(stops) : 32;
-    if (bytes > 30 || at[bytes] != '"')
-        return VALUE_UNKNOWN;
-    guess->upto = ((uint32_t)2 << bytes) - 1;
-    guess->stops = (uint32_t)1 << bytes;
-    guess->bytes = (uint8_t)bytes;
-    return bytes;
+    return measure_string(guess, at, stops);
 }
 
-/* In a guess that fits, the byte behind it is the one of last time, so nothing goes on with the number, and the text does
- * not end there. */
-static inline unsigned guess_number(struct ap_guess *guess, const uint8_t *at)
+/* The bytes at @at: all digits are '0', and each other one is 9 less, which gives neither that nor one of the 9 before. */
+static inline __m256i shape_of(const uint8_t *at)
 {
-    lane_mask others = not_digit(at);
-    if (AP_LIKELY((others & guess->upto) == guess->stops && at[guess->bytes] == guess->end && at[0] != guess->first &&
-                  (guess->point == guess->bytes || at[guess->point] == '.')))
-        return guess->bytes;
-    unsigned whole = others ? first_lane(others) : 32;
+    __m256i v = load_lane(at), worth = _mm256_sub_epi8(v, load_lane(ap_scan_constants.zeros));
+    return _mm256_sub_epi8(v, _mm256_min_epu8(worth, load_lane(ap_scan_constants.nines)));
+}
+
+/* Likewise of a number. */
+static inline unsigned measure_number(struct ap_guess *guess, const uint8_t *at)
+{
+    __m256i shape = shape_of(at);
+    lane_mask others = (lane_mask)~_mm256_movemask_epi8(_mm256_cmpeq_epi8(shape, load_lane(ap_scan_constants.zeros)));
+    unsigned whole = others ? first_lane(others) : 32, bytes = whole;
     if (whole == 0 || whole > 30)
         return VALUE_UNKNOWN;
-    unsigned bytes = whole;
     if (at[whole] == '.') {
         lane_mask behind = others & (others - 1);
         bytes = behind ? first_lane(behind) : 32;
@@ -57,13 +63,21 @@ static inline unsigned guess_number(struct ap_guess *guess, const uint8_t *at)
     uint8_t end = at[bytes];
     if ((end != ',' && end != '}' && end != '\n' && end != ' ') || (at[0] == '0' && whole > 1))
         return VALUE_UNKNOWN;
+    _mm256_storeu_si256((__m256i *)(void *)guess->shape, shape);
     guess->upto = ((uint32_t)2 << bytes) - 1;
-    guess->stops = others & guess->upto;
     guess->bytes = (uint8_t)bytes;
-    guess->point = (uint8_t)whole;
-    guess->end = end;
     guess->first = whole > 1 ? '0' : 0;
     return bytes;
+}
+
+/* In a guess that fits, the byte behind it is the one of last time, so nothing goes on with the number, and the text does
+ * not end there. */
+static inline unsigned guess_number(struct ap_guess *guess, const uint8_t *at)
+{
+    __m256i same = _mm256_cmpeq_epi8(shape_of(at), load_lane(guess->shape));
+    if (AP_LIKELY(!(guess->upto & ~(lane_mask)_mm256_movemask_epi8(same)) && at[0] != guess->first))
+        return guess->bytes;
+    return measure_number(guess, at);
 }
 
 #else /* narrower sets gain nothing from guessing */

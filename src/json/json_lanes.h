@@ -204,7 +204,4 @@ static inline const uint8_t *skip_space(const uint8_t *p)
     return *p == ' ' && p[1] > ' ' ? p + 1 : seek_not_space(p);
 }
 
-#define REPEAT_8(c) c, c, c, c, c, c, c, c
-#define REPEAT_32(c) REPEAT_8(c), REPEAT_8(c), REPEAT_8(c), REPEAT_8(c)
-
 #endif

@@ -10,10 +10,10 @@
 /* How far behind the start of a string its true end is looked for. */
 #define RECOVER_MAX_BYTES ((ptrdiff_t)16 << 10)
 
-static void forget_followers(struct ap_gap *gap)
+static void forget_followers(struct ap_element_reader *element, struct ap_gap *gap)
 {
     for (unsigned i = 0; i < AP_GAP_FOLLOWERS; i++)
-        gap->followers[i] = AP_GAP_NEVER;
+        gap->followers[i] = &element->never;
 }
 
 static struct ap_text key_text(struct ap_element_reader *element, const uint8_t *start, const uint8_t *end, unsigned flags,
@@ -98,28 +98,37 @@ static void mark_key(struct ap_scan *scan, struct ap_element_reader *element, st
                      struct ap_text key, bool known, const uint8_t *at)
 {
     uint64_t bit = known ? key_bit(element, level, key) : 0;
-    if (gap->keys & bit) {
+    if (gap->seen & bit) {
         ap_scan_odd(scan, AP_ODD_DUPLICATE, at);
         gap->learnable = false;
     }
-    gap->keys |= bit;
+    gap->seen |= bit;
 }
 
-enum ap_scan_result ap_layout_parse_gap(struct ap_scan *scan, struct ap_element_reader *element, const uint8_t **p,
-                                        struct ap_gap *gap)
+#define KEYS_OF_ELEMENT (((uint64_t)1 << AP_ELEMENT_KEYS) - 1)
+
+/* So far the gap has seen its own keys alone. */
+static void see_keys_before(struct ap_gap *gap, uint64_t before)
+{
+    gap->repeated = gap->seen & before & (gap->enters ? KEYS_OF_ELEMENT : UINT64_MAX);
+    gap->seen |= gap->enters ? before & KEYS_OF_ELEMENT : before;
+}
+
+enum ap_scan_result ap_layout_parse_gap(struct ap_scan *scan, struct ap_element_reader *element, const struct ap_gap *before,
+                                        const uint8_t **p)
 {
     const uint8_t *at = *p;
-    uint8_t level = element->cursor.level, parent = element->cursor.parent;
-    bool opened = element->cursor.opened;
-    *gap = (struct ap_gap){ .field = (uint8_t)element->field_count, .learnable = true, .parent = AP_NO_FIELD };
-    gap->guess = (struct ap_guess){ .upto = 1, .stops = 2 }; /* never fits */
-    forget_followers(gap);
+    uint8_t level = before->level, parent = before->parent;
+    bool opened = before == element->gaps;
+    struct ap_gap gap = { .field = (uint8_t)element->field_count, .learnable = true };
+    gap.guess = (struct ap_guess){ .shape = { AP_NO_SHAPE }, .upto = 1, .bytes = AP_NO_GUESS };
+    forget_followers(element, &gap);
     for (;;) {
         at = scan->ops->space(at);
         if (*at == '}') {
             at++;
             if (level == 0) {
-                gap->action = AP_GAP_END;
+                gap.action = AP_GAP_END;
                 break;
             }
             level = 0;
@@ -134,115 +143,122 @@ enum ap_scan_result ap_layout_parse_gap(struct ap_scan *scan, struct ap_element_
         struct ap_text key;
         bool known;
         const uint8_t *key_at = at;
-        enum ap_scan_result result = parse_key(scan, element, &at, gap, &key, &known);
+        enum ap_scan_result result = parse_key(scan, element, &at, &gap, &key, &known);
         if (result != AP_SCAN_OK)
             return result;
-        mark_key(scan, element, gap, level, key, known, key_at);
+        mark_key(scan, element, &gap, level, key, known, key_at);
         uint8_t entered = level == 0 && *at == '{' && known ? find_parent(element, key) : AP_NO_FIELD;
         if (entered != AP_NO_FIELD) {
             at++;
             level = 1;
             opened = true;
-            gap->enters = true;
+            gap.enters = true;
             parent = entered;
-            gap->keys &= ((uint64_t)1 << AP_ELEMENT_KEYS) - 1;
+            gap.seen &= KEYS_OF_ELEMENT;
             continue;
         }
         if (known)
-            gap->field = find_field(element, level, parent, key);
+            gap.field = find_field(element, level, parent, key);
         /* A member object that is none here: learned, its gap would also fit where it is one and must be entered. */
         if (level == 0 && (!known || find_parent(element, key) != AP_NO_FIELD))
-            gap->learnable = false;
-        gap->action = *at == '"' ? AP_GAP_STRING : AP_GAP_OTHER;
-        gap->kind = *at == '"' ? AP_JSON_STRING : AP_JSON_NUMBER;
+            gap.learnable = false;
+        gap.action = *at == '"' ? AP_GAP_STRING : AP_GAP_OTHER;
         at += *at == '"';
         break;
     }
-    if (at >= scan->end && gap->action == AP_GAP_OTHER)
+    if (at >= scan->end && gap.action == AP_GAP_OTHER)
         return ap_scan_bad(scan, scan->end, "a value");
-    gap->level = level;
-    gap->parent = level ? parent : AP_NO_FIELD;
+    gap.level = level;
+    gap.parent = level ? parent : AP_NO_FIELD;
+    see_keys_before(&gap, before->seen);
+    element->parsed = gap;
     *p = at;
     return AP_SCAN_OK;
 }
 
-static bool same_gap(const struct ap_gap *a, const struct ap_gap *b, unsigned before, const uint8_t *text, size_t bytes)
+static bool same_gap(const struct ap_gap *a, const struct ap_gap *b, const struct ap_gap *before, const uint8_t *text,
+                     size_t bytes)
 {
     return a->before == before && a->bytes == bytes && a->level == b->level && a->field == b->field &&
-           a->action == b->action && a->enters == b->enters && a->parent == b->parent && a->keys == b->keys &&
-           memcmp(a->text, text, bytes) == 0;
+           a->action == b->action && a->enters == b->enters && a->parent == b->parent && a->seen == b->seen &&
+           a->repeated == b->repeated && memcmp(a->text, text, bytes) == 0;
 }
 
 static void forget_starts(struct ap_element_reader *element)
 {
     for (unsigned i = 0; i < AP_STARTS_KNOWN; i++)
-        element->starts[i].gap = AP_GAP_NEVER;
+        element->starts[i].gap = NULL;
 }
 
 void ap_layout_init(struct ap_element_reader *element)
 {
     forget_starts(element);
-    struct ap_gap *never = &element->gaps[AP_GAP_NEVER]; /* of no bytes, which is what tells it */
-    element->gaps[0] = *never = (struct ap_gap){ .bytes = 0 };
-    forget_followers(&element->gaps[0]);
-    forget_followers(never);
-    forget_followers(&element->parsed);
+    element->never = (struct ap_gap){ .action = AP_GAP_NEVER };
+    element->gaps[0] = (struct ap_gap){ .bytes = 0 };
+    forget_followers(element, &element->never);
+    forget_followers(element, &element->gaps[0]);
+    forget_followers(element, &element->parsed);
     element->gap_count = 1;
 }
 
-static unsigned add_gap(struct ap_element_reader *element, const struct ap_gap *gap, unsigned before, const uint8_t *text,
-                        size_t bytes)
+static struct ap_gap *add_gap(struct ap_element_reader *element, const struct ap_gap *gap, const struct ap_gap *before,
+                              const uint8_t *text, size_t bytes)
 {
     if (element->gap_count == AP_GAP_MAX_COUNT)
-        return AP_GAP_NEVER;
-    struct ap_gap *added = &element->gaps[element->gap_count];
+        return NULL;
+    struct ap_gap *added = &element->gaps[element->gap_count++];
     *added = *gap;
     memcpy(added->text, text, bytes);
     added->bytes = (uint8_t)bytes;
-    added->before = (uint16_t)before;
+    added->before = before;
     added->needed = bytes == 64 ? UINT64_MAX : ((uint64_t)1 << bytes) - 1;
-    forget_followers(added);
-    return element->gap_count++;
+    forget_followers(element, added);
+    return added;
 }
 
 /* When the table is full the layout has changed for good, or has no pattern at all: begin anew a few times, then leave
  * the rest of the file to the grammar. */
-static unsigned begin_anew(struct ap_element_reader *element)
+static void begin_anew(struct ap_element_reader *element)
 {
     if (element->resets < 64) {
         element->resets++;
         element->gap_count = 1;
-        forget_followers(&element->gaps[0]);
+        forget_followers(element, &element->gaps[0]);
         forget_starts(element);
     }
-    return AP_GAP_NEVER;
 }
 
-unsigned ap_layout_learn(struct ap_element_reader *element, unsigned before, const struct ap_gap *gap, const uint8_t *text,
-                         size_t bytes)
+static struct ap_gap *find_learned(const struct ap_element_reader *element, const struct ap_gap *before, const uint8_t *text,
+                                   size_t bytes)
 {
-    if (!gap->learnable || bytes > AP_GAP_MAX_BYTES || element->resets == 64)
-        return AP_GAP_NEVER;
-    unsigned number = 1;
-    while (number < element->gap_count && !same_gap(&element->gaps[number], gap, before, text, bytes))
-        number++;
-    if (number == element->gap_count) {
-        number = add_gap(element, gap, before, text, bytes);
-        if (number == AP_GAP_NEVER)
-            return begin_anew(element);
+    for (unsigned i = 1; i < element->gap_count; i++)
+        if (same_gap(&element->gaps[i], &element->parsed, before, text, bytes))
+            return &element->gaps[i];
+    return NULL;
+}
+
+struct ap_gap *ap_layout_learn(struct ap_element_reader *element, struct ap_gap *before, const uint8_t *text, size_t bytes)
+{
+    if (!element->parsed.learnable || bytes > AP_GAP_MAX_BYTES || element->resets == 64)
+        return NULL;
+    struct ap_gap *gap = find_learned(element, before, text, bytes);
+    if (!gap)
+        gap = add_gap(element, &element->parsed, before, text, bytes);
+    if (!gap) {
+        begin_anew(element);
+        return NULL;
     }
-    uint16_t *followers = element->gaps[before].followers;
-    memmove(followers + 1, followers, (AP_GAP_FOLLOWERS - 1) * sizeof(followers[0]));
-    followers[0] = (uint16_t)number;
-    return number;
+    memmove(before->followers + 1, before->followers, (AP_GAP_FOLLOWERS - 1) * sizeof(before->followers[0]));
+    before->followers[0] = gap;
+    return gap;
 }
 
 /* The gap at @at of those that follow @before. NULL: none, or one that says more than which value comes next. */
 static const struct ap_gap *plain_follower(const struct ap_element_reader *element, const struct ap_gap *before,
                                            const uint8_t *at)
 {
-    for (unsigned i = 0; i < AP_GAP_FOLLOWERS && before->followers[i] != AP_GAP_NEVER; i++) {
-        const struct ap_gap *gap = &element->gaps[before->followers[i]];
+    for (unsigned i = 0; i < AP_GAP_FOLLOWERS && before->followers[i] != &element->never; i++) {
+        const struct ap_gap *gap = before->followers[i];
         if (memcmp(gap->text, at, gap->bytes) == 0)
             return gap->enters || gap->action == AP_GAP_END ? NULL : gap;
     }
@@ -260,12 +276,11 @@ static unsigned short_string_bytes(const uint8_t *at)
 
 /* Into *start; returns the gap behind its last value and the bytes up to there, NULL where nothing repeats. */
 static const struct ap_gap *walk_start(const struct ap_element_reader *element, const uint8_t *at,
-                                       struct ap_known_start *start, uint64_t *ret_keys, unsigned *ret_bytes)
+                                       struct ap_known_start *start, unsigned *ret_bytes)
 {
     const struct ap_gap *gap = plain_follower(element, element->gaps, at);
     unsigned bytes = 0;
-    for (*ret_keys = 0; gap && !(gap->keys & *ret_keys); gap = plain_follower(element, gap, at + bytes)) {
-        *ret_keys |= gap->keys;
+    for (; gap && !gap->repeated; gap = plain_follower(element, gap, at + bytes)) {
         bytes += gap->bytes;
         bool repeats = gap->action == AP_GAP_STRING && gap->field < element->field_count &&
                        element->fields[gap->field].strings == AP_STRINGS_REPEAT &&
@@ -285,12 +300,11 @@ static const struct ap_gap *walk_start(const struct ap_element_reader *element, 
 void ap_layout_learn_start(struct ap_element_reader *element, const uint8_t *at)
 {
     struct ap_known_start start = { .value_count = 0 };
-    uint64_t keys;
     unsigned bytes;
     if (element->start_tries == AP_START_TRIES || element->resets == 64)
         return;
     element->start_tries++;
-    const struct ap_gap *gap = walk_start(element, at, &start, &keys, &bytes);
+    const struct ap_gap *gap = walk_start(element, at, &start, &bytes);
     if (!gap || bytes > AP_GAP_MAX_BYTES)
         return;
     unsigned first_at = start.values[0].at, last_at = start.values[start.value_count - 1].at;
@@ -302,14 +316,11 @@ void ap_layout_learn_start(struct ap_element_reader *element, const uint8_t *at)
     if (element->start_first_at >= bytes || element->start_last_at + sizeof(uint64_t) > bytes)
         return;
     struct ap_known_start *place = ap_layout_start(element, at);
-    if (place->gap != AP_GAP_NEVER)
+    if (place->gap)
         return;
-    unsigned number = add_gap(element, gap, 0, at, bytes);
-    if (number == AP_GAP_NEVER)
-        return;
-    element->gaps[number].keys = keys;
-    start.gap = (uint16_t)number;
-    *place = start;
+    start.gap = add_gap(element, gap, element->gaps, at, bytes);
+    if (start.gap)
+        *place = start;
 }
 
 void ap_layout_know_parents(struct ap_element_reader *element)

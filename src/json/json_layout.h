@@ -10,51 +10,48 @@
 
 #define AP_GAP_MAX_BYTES 64
 #define AP_GAP_MAX_COUNT 1024
-#define AP_GAP_FOLLOWERS 8
-#define AP_GAP_NEVER AP_GAP_MAX_COUNT /* a gap that fits nothing: where no follower is known */
+#define AP_GAP_FOLLOWERS 6
 
 enum ap_gap_action {
     AP_GAP_STRING, /* the gap ends with the opening quote of a string */
     AP_GAP_OTHER,  /* the gap ends before the first byte of another value */
-    AP_GAP_END     /* the gap ends with the element's closing brace */
+    AP_GAP_END,    /* the gap ends with the element's closing brace */
+    AP_GAP_NEVER   /* a gap that fits nothing: where no follower is known */
 };
 
-/** The text between two values, and what reading it means. */
+/** The text between two values, and what reading it means. Each follows one other, so that what was read of the element
+ *  before it is known with it. */
 struct ap_gap {
     uint8_t text[AP_GAP_MAX_BYTES];
-    uint64_t needed; /* one bit for each byte of text */
-    uint8_t bytes;
-    uint8_t action;
-    uint8_t kind;   /* of a value that is laid out as last time: AP_JSON_STRING or AP_JSON_NUMBER */
-    uint8_t level;  /* after it: 0 = in the element, 1 = in a member object that is entered */
-    uint8_t field;  /* whose value follows, or AP_NO_FIELD */
-    uint64_t keys;  /* keys read in the gap, one bit each: AP_ELEMENT_KEYS bits of the element, then of members */
-    bool enters;    /* it opens a member object: level 1 starts without keys */
-    bool learnable; /* its bytes alone say all: nothing odd was counted in it */
-    uint8_t parent; /* after it, at level 1: a field of the member object; gaps in different ones differ */
     /* How the value behind it was laid out last time: guessing right lets the processor go on with the next gap before it
      * has found the end of this value. */
     struct ap_guess {
-        uint32_t upto, stops; /* stops within the bits of upto: where digits (or plain characters of a string) end */
-        uint8_t bytes;        /* of the value; 0 = no guess */
-        uint8_t point;        /* place of the decimal point, or bytes */
-        uint8_t end;          /* the byte behind it */
-        uint8_t first;        /* 0, or '0': a number of several digits that begins so is none */
+        uint8_t shape[32]; /* a number and the byte behind it, as shape_of() tells digits from all else */
+        uint32_t upto;     /* one bit for each of these bytes */
+        uint8_t bytes;     /* of the value; AP_NO_GUESS */
+        uint8_t first;     /* 0, or '0': a number of several digits that begins so is none */
     } guess;
-    uint16_t before;                      /* the gap that it follows: each way through an element has gaps of its own */
-    uint16_t followers[AP_GAP_FOLLOWERS]; /* gaps that came after the next value, last seen first */
+    uint8_t bytes;
+    uint8_t action;
+    uint8_t level;     /* after it: 0 = in the element, 1 = in a member object that is entered */
+    uint8_t field;     /* whose value follows, or the place for unwanted ones */
+    uint8_t parent;    /* after it, at level 1: a field of the member object; gaps in different ones differ */
+    bool enters;       /* it opens a member object: level 1 starts without keys */
+    bool learnable;    /* its bytes alone say all: nothing odd was counted in it */
+    uint64_t needed;   /* one bit for each byte of text */
+    uint64_t seen;     /* keys read up to its end, one bit each: AP_ELEMENT_KEYS bits of the element, then of the member
+                        * object that was entered last */
+    uint64_t repeated; /* those of them in it that had been read before it */
+    const struct ap_gap *before;                /* the gap that it follows: each way through an element has its own */
+    struct ap_gap *followers[AP_GAP_FOLLOWERS]; /* gaps that came after the next value, the last one first; then never */
 };
+/** No line of the cache is shared by two of them. */
+_Static_assert(sizeof(void *) != 8 || sizeof(struct ap_gap) == 3 * 64, "no line of the cache is shared by two gaps");
+#define AP_NO_GUESS 255
+#define AP_NO_SHAPE ('0' - 1) /* shape_of() gives it for no text */
 #define AP_NO_FIELD 255
 #define AP_ELEMENT_KEYS 16
 #define AP_MEMBER_KEYS 48
-
-/** Where the reading of one element stands. */
-struct ap_element_cursor {
-    uint8_t level;
-    bool opened;    /* the last thing read was an opening brace */
-    uint8_t parent; /* at level 1: a field of the member object that is entered */
-    uint64_t seen;
-};
 
 /** The text of an array or object that was read whole, and nothing odd in it: where it comes again, it need not be read. */
 struct ap_known_container {
@@ -66,7 +63,7 @@ struct ap_known_container {
 
 /** Text that elements begin with again and again: up to a value that differs, with those before it of fields that repeat. */
 struct ap_known_start {
-    uint16_t gap; /* its text; AP_GAP_NEVER = none */
+    struct ap_gap *gap; /* its text; NULL = none */
     uint8_t value_count;
     struct ap_start_value {
         uint8_t field, at, bytes; /* at: from the byte behind the opening brace */
@@ -82,8 +79,9 @@ struct ap_element_reader {
     struct ap_json_span *spans;           /* of the element being read; one more than fields, for values that nobody wants */
     uint64_t between[2], between_mask[2]; /* the text from one element to the next, its opening brace included */
     uint8_t between_bytes;
-    struct ap_gap *gaps; /* [0] is the opening brace, [AP_GAP_NEVER] fits nothing */
+    struct ap_gap *gaps; /* AP_GAP_MAX_COUNT; the first one is the opening brace */
     unsigned gap_count;
+    struct ap_gap never;
     unsigned resets;                               /* how often the table was full */
     struct ap_known_container *containers;         /* each at one of two places, which its first bytes tell */
     struct ap_known_start starts[AP_STARTS_KNOWN]; /* each at one place, which its values tell */
@@ -92,7 +90,6 @@ struct ap_element_reader {
     uint8_t *skip_bits; /* nesting of skipped values */
     uint32_t skip_depth_limit;
     bool too_deep;
-    struct ap_element_cursor cursor;
     char *key; /* a key with escapes, decoded */
     size_t key_capacity;
     struct ap_gap parsed; /* the gap that was parsed last, when it is not learned */
@@ -131,12 +128,11 @@ static inline struct ap_known_start *ap_layout_start(struct ap_element_reader *e
 void ap_layout_learn_start(struct ap_element_reader *element, const uint8_t *at);
 /** The empty table. */
 void ap_layout_init(struct ap_element_reader *element);
-/** Parse the gap at *p by the grammar from the cursor's state into @gap; *p then stands behind it. */
-enum ap_scan_result ap_layout_parse_gap(struct ap_scan *scan, struct ap_element_reader *element, const uint8_t **p,
-                                        struct ap_gap *gap);
-/** Remember @gap as following @before where it fits; returns its number or AP_GAP_NEVER. */
-unsigned ap_layout_learn(struct ap_element_reader *element, unsigned before, const struct ap_gap *gap, const uint8_t *text,
-                         size_t bytes);
+/** Parse the gap at *p, which follows @before, by the grammar into element->parsed; *p then stands behind it. */
+enum ap_scan_result ap_layout_parse_gap(struct ap_scan *scan, struct ap_element_reader *element, const struct ap_gap *before,
+                                        const uint8_t **p);
+/** Remember element->parsed as following @before where it fits; NULL where it does not. */
+struct ap_gap *ap_layout_learn(struct ap_element_reader *element, struct ap_gap *before, const uint8_t *text, size_t bytes);
 /** A string of a field that may hold unescaped quotes ended too early: find its true end. */
 enum ap_scan_result ap_layout_recover_quote(struct ap_scan *scan, struct ap_element_reader *element, const uint8_t *start,
                                             const uint8_t **p);

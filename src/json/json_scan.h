@@ -85,6 +85,15 @@ struct ap_scan_ops {
     enum ap_scan_result (*element)(struct ap_scan *scan, struct ap_element_reader *element, const uint8_t **p);
 };
 
+#define REPEAT_8(c) c, c, c, c, c, c, c, c
+#define REPEAT_32(c) REPEAT_8(c), REPEAT_8(c), REPEAT_8(c), REPEAT_8(c)
+
+/** What text is compared with. Told elsewhere: compilers would make constants that they can see anew for each value. */
+struct ap_scan_constants {
+    uint8_t quotes[32], backslashes[32], last_controls[32], zeros[32], nines[32];
+};
+extern const struct ap_scan_constants ap_scan_constants;
+
 /** The widest set this processor has; never NULL. */
 const struct ap_scan_ops *ap_scan_best(void);
 /** All sets this processor can run, for tests: count, or the @index-th. */

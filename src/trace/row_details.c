@@ -206,14 +206,10 @@ static enum ap_status read_key(struct ap_trace_reading *reading, enum ap_event_f
     *ret_key = 0;
     if (!is_scalar(span))
         return AP_OK;
-    if (AP_LIKELY(span->bytes <= SMALL_KEY_DIGITS)) {
-        uint32_t number = 0, i = 0;
-        while (i < span->bytes && (uint8_t)(span->text[i] - '0') < 10)
-            number = number * 10 + (uint8_t)(span->text[i++] - '0');
-        if (AP_LIKELY(i == span->bytes)) {
-            *ret_key = number + 1;
-            return AP_OK;
-        }
+    int64_t number = span->bytes <= 8 ? ap_decimal_short(span->text, span->bytes) : -1;
+    if (AP_LIKELY(number >= 0)) {
+        *ret_key = (ap_link_key)number + 1;
+        return AP_OK;
     }
     return ap_trace_link_key(reading->trace, (struct ap_text){ span->text, span->bytes }, ret_key, reterr);
 }

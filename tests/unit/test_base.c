@@ -151,6 +151,45 @@ static void text_that_is_no_number(void)
     }
 }
 
+/* Each byte at each place of one to eight digits, with digits behind that do not belong to them. */
+static void short_numbers_are_digits_alone(void)
+{
+    bool same = true;
+    for (unsigned bytes = 1; bytes <= 8; bytes++)
+        for (unsigned at = 0; at < bytes; at++)
+            for (unsigned byte = 0; byte < 256; byte++) {
+                char text[17] = "9074051899999999";
+                uint64_t want = 0;
+                text[at] = (char)byte;
+                bool digits = ap_decimal_to_u64(text, bytes, &want);
+                same &= ap_decimal_short(text, bytes) == (digits ? (int64_t)want : -1);
+            }
+    ok(same, "numbers of one to eight digits, and all that are none");
+}
+
+static void millionths_are_exact(void)
+{
+    static const struct {
+        const char *text;
+        enum ap_decimal_result result;
+        int64_t millionths;
+    } cases[] = {
+        { "0", AP_DECIMAL_EXACT, 0 },
+        { "11.64", AP_DECIMAL_EXACT, 11640000 },
+        { "-0.000001", AP_DECIMAL_EXACT, -1 },
+        { "999999999999.999999", AP_DECIMAL_EXACT, INT64_C(999999999999999999) },
+        { "1000000000000.5", AP_DECIMAL_EXACT, INT64_C(1000000000000500000) },
+        { "0.0000005", AP_DECIMAL_ROUNDED, 1 },
+        { "1.5e2", AP_DECIMAL_EXACT, 150000000 },
+        { "9223372036855", AP_DECIMAL_OUT_OF_RANGE, 0 },
+    };
+    for (size_t i = 0; i < AP_COUNT_OF(cases); i++) {
+        int64_t millionths = 0;
+        enum ap_decimal_result result = ap_decimal_to_millionths(cases[i].text, strlen(cases[i].text), &millionths);
+        ok(result == cases[i].result && millionths == cases[i].millionths, cases[i].text);
+    }
+}
+
 static void ids_keep_every_digit(void)
 {
     uint64_t number = 0;
@@ -938,6 +977,8 @@ int main(void)
     times_written_in_any_way_are_the_same();
     sizes_are_whole_numbers();
     text_that_is_no_number();
+    short_numbers_are_digits_alone();
+    millionths_are_exact();
     ids_keep_every_digit();
     quantiles_are_those_of_the_sorted_list();
     quantiles_take_no_quadratic_time();

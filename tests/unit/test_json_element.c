@@ -465,6 +465,9 @@ static void forgotten_escapes_are_recovered(void)
          "outcome 0 at 1\n  0 kind 5 X\n  2 kind 5 a\"\"b\noutcome 0 at 26\n  0 kind 5 X\n  2 kind 5 c\nstatus "
          "1\nunescaped-quote 1 first 10\n",
          "and the next event is read as usual");
+    says("[{\"n\\u0061me\":\"a\"b\",\"ph\":\"X\"}]", false,
+         "outcome 0 at 1\n  0 kind 5 X\n  2 kind 5 a\"b\nstatus 1\nunescaped-quote 1 first 15\n",
+         "whose key was written with escapes as well");
     says("[{\"cat\":\"a\"b\",\"ph\":\"X\"}]", false, "status 3 at 11\n", "not in other members");
     says("[{\"x\":\"a\"b\",\"ph\":\"X\"}]", false, "status 3 at 9\n", "nor in members that nobody wants");
     says("[{\"args\":{\"name\":\"a\"b\"},\"ph\":\"X\"}]", false, "status 3 at 20\n", "nor within args");
@@ -492,6 +495,32 @@ static void a_comma_before_the_bracket(void)
     says("[,]", true, "status 3 at 1\n", "nor without any");
     says("[{\"ph\":1},,{}]", true, "outcome 0 at 1\n  0 kind 6 1\nstatus 3 at 10\n", "nor twice");
     says("[{\"ph\":1}{}]", true, "outcome 0 at 1\n  0 kind 6 1\nstatus 3 at 9\n", "a missing comma is an error");
+}
+
+/* What stands between two elements, of the array before. */
+static void an_array_may_not_begin_with_a_comma(void)
+{
+    static const char text[] = "[[{\"ph\":1},{\"ph\":2}],[,{\"ph\":3}]]";
+    struct json_run run;
+    struct ap_json_token token;
+    struct ap_json_span spans[RECORD_LOG_FIELDS + 1];
+    struct ap_element_reader *element = NULL;
+    enum ap_element_outcome outcome;
+    uint64_t offset_bytes;
+    struct lender *lender = json_run_open(&run, text, strlen(text), &(struct reading){ .window_bytes = 64 });
+    enum ap_status status = ap_json_next(run.json, &token, &run.error);
+    if (status == AP_OK)
+        status = ap_element_reader_new(run.json, element_log_fields, RECORD_LOG_FIELDS, &element, &run.error);
+    for (int array = 0; array < 2 && status == AP_OK; array++) {
+        status = ap_json_next_element(run.json, &token, &run.error);
+        while (status == AP_OK)
+            status = ap_element_next(element, spans, &outcome, &offset_bytes, &run.error);
+        if (status == AP_END && array == 0)
+            status = AP_OK;
+    }
+    is_int(status, AP_ERROR_INPUT, "a comma at the beginning of an array is an error, whatever stood in the last one");
+    ap_element_reader_free(element);
+    (void)json_run_close(&run, lender);
 }
 
 /* Where a cut falls: between two elements, or in one. */
@@ -639,6 +668,7 @@ int main(void)
     paths_beside_deep_values();
     forgotten_escapes_are_recovered();
     a_comma_before_the_bracket();
+    an_array_may_not_begin_with_a_comma();
     a_cut_between_elements_is_known();
     large_events_are_passed();
     depth_within_events_is_limited();

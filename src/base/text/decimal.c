@@ -82,6 +82,21 @@ static uint64_t digits_of_time(const char *p, size_t count)
 
 #endif
 
+int64_t ap_decimal_short(const char *text, size_t bytes)
+{
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    uint64_t word;
+    memcpy(&word, text, sizeof(word));
+    word = (word ^ 0x3030303030303030u) << (64 - 8 * bytes); /* what a digit is worth, with zeros before the first one */
+    return ((word + 0x7676767676767676u) | word) & 0x8080808080808080u ? -1 : (int64_t)eight_digits_of(word);
+#else
+    for (size_t i = 0; i < bytes; i++)
+        if (!ap_is_digit(text[i]))
+            return -1;
+    return (int64_t)digits(text, bytes);
+#endif
+}
+
 /* Where the parts of a number in JSON's grammar stand. */
 struct parts {
     bool negative, complete; /* complete: at least one digit, and nothing behind the number */
@@ -179,16 +194,39 @@ enum ap_decimal_result ap_decimal_us_to_ns(const char *text, size_t bytes, int64
 
 enum ap_decimal_result ap_decimal_to_millionths(const char *text, size_t bytes, int64_t *ret_millionths)
 {
+    static const uint64_t scales[] = { 1000000, 100000, 10000, 1000, 100, 10, 1 };
     struct parts parts = split(text, bytes);
     uint64_t value;
-    enum ap_decimal_result result = scale(&parts, 6, INT64_MAX, &value);
+    enum ap_decimal_result result = AP_DECIMAL_EXACT;
+    if (AP_LIKELY(parts.whole_count <= 12 && parts.fraction_count <= 6 && parts.exponent == 0))
+        value = digits(parts.whole, parts.whole_count) * scales[0] +
+                digits(parts.fraction, parts.fraction_count) * scales[parts.fraction_count];
+    else
+        result = scale(&parts, 6, INT64_MAX, &value);
     if (result != AP_DECIMAL_OUT_OF_RANGE)
         *ret_millionths = parts.negative ? -(int64_t)value : (int64_t)value;
     return result;
 }
 
+/* As nearly all are written: digits that cannot be too many. */
+static bool few_digits(const char *text, size_t bytes, int64_t *ret_integer)
+{
+    int64_t value = 0;
+    if (!bytes || bytes > 18)
+        return false;
+    for (size_t i = 0; i < bytes; i++) {
+        if (!ap_is_digit(text[i]))
+            return false;
+        value = value * 10 + (text[i] - '0');
+    }
+    *ret_integer = value;
+    return true;
+}
+
 bool ap_decimal_to_integer(const char *text, size_t bytes, int64_t *ret_integer)
 {
+    if (AP_LIKELY(few_digits(text, bytes, ret_integer)))
+        return true;
     struct parts parts = split(text, bytes);
     uint64_t value;
     if (!parts.complete || scale(&parts, 0, (uint64_t)INT64_MAX + parts.negative, &value) != AP_DECIMAL_EXACT)

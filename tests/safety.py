@@ -326,6 +326,19 @@ def check_spared(tap, runs):
     tap.ok(done.returncode == 2 and b"not empty" in done.stderr, "but not none", done)
 
 
+def check_inherited(tap, runs):
+    """What the shell opened is gone on with: another file in its place would lose what stands before and behind."""
+    runs.write("t.json", {"traceEvents": OPS})
+    for path, redirect in (("/dev/stdout", ""), ("/proc/self/fd/1", ""), ("/dev/stderr", "2>&1"), ("/dev/fd/7", "7>&1"),
+                           ("log", "")):
+        command = f"(echo before; {runs.path} -q t.json --md-out /dev/null --json-out {path} {redirect}; echo $?) >> log"
+        runs.write("log", b"old\n")
+        done = subprocess.run(["bash", "-c", command], cwd=runs.folder, capture_output=True, check=False, timeout=60)
+        text = (runs.folder / "log").read_text(encoding="utf-8")
+        tap.ok(text.startswith("old\nbefore\n{") and text.endswith("}\n0\n") and left(runs) == ["log", "t.json"],
+               f"{path} is gone on with", f"{done} {text[:80]} {text[-80:]} {left(runs)}")
+
+
 def check_folders(tap, runs):
     """Links make a tree of any size of a few folders."""
     (runs.folder / "loops").mkdir()
@@ -558,8 +571,8 @@ def check_default_memory(tap, runs):
 
 
 CHECKS = [check_sandbox, check_tables, check_messages, check_odd, check_cut, check_repairs, check_places, check_other_places,
-          check_spared, check_folders, check_deep, check_descriptors, check_identities, check_signals, check_endless,
-          check_cost, check_small_things, check_default_memory]
+          check_spared, check_inherited, check_folders, check_deep, check_descriptors, check_identities,
+          check_signals, check_endless, check_cost, check_small_things, check_default_memory]
 
 
 def main():

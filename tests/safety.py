@@ -339,6 +339,20 @@ def check_inherited(tap, runs):
                f"{path} is gone on with", f"{done} {text[:80]} {text[-80:]} {left(runs)}")
 
 
+def check_pages(tap, runs):
+    """The digest is Markdown, and GitHub shows it as that."""
+    bad = "<img src=http://evil.example/x> [a](http://evil.example) @everyone \x9b \u202e"
+    runs.write("t.json", {"deviceProperties": [{"id": 0, "name": bad}], "traceEvents": OPS})
+    summary = runs.folder / "summary"
+    runs.run("t.json", "--step-summary", "--md-out", "/dev/null",
+             env={**os.environ, "GITHUB_STEP_SUMMARY": str(summary)})
+    for what, text in (("the summary of a step", summary.read_text(encoding="utf-8")),
+                       ("a digest", runs.run("t.json", "--summary-tokens", "1000").stdout.decode())):
+        bare = "".join(part for part in text.split("`")[::2])
+        tap.ok("GPU: " in text and not [word for word in ("<img", "](", "@", "http:", "\x9b", "\u202e") if word in bare],
+               f"a name is inert in {what}", text)
+
+
 def check_folders(tap, runs):
     """Links make a tree of any size of a few folders."""
     (runs.folder / "loops").mkdir()
@@ -571,7 +585,7 @@ def check_default_memory(tap, runs):
 
 
 CHECKS = [check_sandbox, check_tables, check_messages, check_odd, check_cut, check_repairs, check_places, check_other_places,
-          check_spared, check_inherited, check_folders, check_deep, check_descriptors, check_identities,
+          check_spared, check_inherited, check_pages, check_folders, check_deep, check_descriptors, check_identities,
           check_signals, check_endless, check_cost, check_small_things, check_default_memory]
 
 

@@ -52,6 +52,21 @@ def check_rest(tap, program, folder):
     tap.ok("files-not-read" not in str(named["warnings"]), "nothing is beside a file that is named")
 
 
+def check_shut(tap, program, folder):
+    """Nobody knows of what cannot be opened that it is no input."""
+    write_ranks(folder, ["rank0.json"])
+    (folder / "rank1.json").symlink_to("nowhere")
+    told = program.json(folder)["warnings"]
+    tap.same([(row["code"], row["severity"], row["count"], row["message"].rpartition(": ")[2]) for row in told],
+             [("files-not-opened", "loss", 1, "rank1.json")], "a file that cannot be opened is a loss")
+    done = program.run(folder, "--strict")
+    tap.ok(done.returncode == 3 and b"files-not-opened" in done.stderr, "which --strict refuses", done)
+    (folder / "rank0.json").unlink()
+    done = program.run(folder)
+    tap.ok(done.returncode == 3 and b"among the 1 files, 1 of which cannot be opened" in done.stderr,
+           "and where nothing else is there, that is told", done)
+
+
 def check_pickles(tap, program, folder):
     """What PyTorch writes when a collective runs into its timeout: the answer is how to make JSON of it."""
     (folder / "notes.txt").write_text("not a trace")
@@ -705,9 +720,9 @@ def check_baseline(tap, program, folder):
 
 def main():
     tap, program = Tap(), Program(program_of(__doc__))
-    for check in (check_files, check_rest, check_pickles, check_ranks, check_one, check_recorded, check_runs, check_losses,
-                  check_shared, check_merged, check_xla_folder, check_hang_with_traces, check_dumps_by_many, check_step,
-                  check_one_way,
+    for check in (check_files, check_rest, check_shut, check_pickles, check_ranks, check_one, check_recorded, check_runs,
+                  check_losses, check_shared, check_merged, check_xla_folder, check_hang_with_traces, check_dumps_by_many,
+                  check_step, check_one_way,
                   check_range, check_sizes_alone, check_waiting, check_apart, check_lost, check_own_time, check_busy_cores,
                   check_copies, check_host_groups, check_chain, check_transfers, check_chance, check_uneven, check_slow,
                   check_some_steps, check_block, check_untraced, check_other_steps, check_baseline):

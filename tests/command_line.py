@@ -99,7 +99,7 @@ def check_step_summary(tap, runs):
     done = runs.run(SLOWER, "--baseline", FASTER, "--fail-on", "steps.p50_us > +5%", "--step-summary", "--md-out", "r.md",
                     env={**os.environ, "GITHUB_STEP_SUMMARY": str(summary)})
     text = summary.read_text()
-    tap.ok(done.returncode == 1 and "\nFAILED: steps.p50_us is " in text and "\nCompared with the baseline: " in text and
+    tap.ok(done.returncode == 1 and "\nFAILED: `steps.p50_us` is " in text and "\nCompared with the baseline: " in text and
            text.find("FAILED: ") < text.find("1. "), "the digest says first what failed, and what changed", text[:600])
     done = runs.run(TRACE, "--summary-tokens", "4000")
     tap.ok(b"n/a" not in done.stdout and b"Operators, time of the host" in done.stdout, "it has no rows without a figure")

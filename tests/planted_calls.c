@@ -35,6 +35,8 @@ static long ask(const char *plant)
                                                                                                                          : 0;
     if (strcmp(plant, "limits") == 0) /* of another process */
         return syscall(SYS_prlimit64, getppid(), RLIMIT_NOFILE, NULL, &(struct rlimit){ .rlim_cur = 0 });
+    if (strcmp(plant, "owner") == 0) /* whom the kernel signals */
+        return syscall(SYS_fcntl, STDIN_FILENO, F_SETOWN, getppid());
     if (strcmp(plant, "process") == 0)
         return syscall(SYS_clone, 0, NULL, NULL, NULL, NULL);
     return -1;

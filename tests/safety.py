@@ -326,6 +326,33 @@ def check_spared(tap, runs):
     tap.ok(done.returncode == 2 and b"not empty" in done.stderr, "but not none", done)
 
 
+def check_inherited(tap, runs):
+    """What the shell opened is gone on with: another file in its place would lose what stands before and behind."""
+    runs.write("t.json", {"traceEvents": OPS})
+    for path, redirect in (("/dev/stdout", ""), ("/proc/self/fd/1", ""), ("/dev/stderr", "2>&1"), ("/dev/fd/7", "7>&1"),
+                           ("log", "")):
+        command = f"(echo before; {runs.path} -q t.json --md-out /dev/null --json-out {path} {redirect}; echo $?) >> log"
+        runs.write("log", b"old\n")
+        done = subprocess.run(["bash", "-c", command], cwd=runs.folder, capture_output=True, check=False, timeout=60)
+        text = (runs.folder / "log").read_text(encoding="utf-8")
+        tap.ok(text.startswith("old\nbefore\n{") and text.endswith("}\n0\n") and left(runs) == ["log", "t.json"],
+               f"{path} is gone on with", f"{done} {text[:80]} {text[-80:]} {left(runs)}")
+
+
+def check_pages(tap, runs):
+    """The digest is Markdown, and GitHub shows it as that."""
+    bad = "<img src=http://evil.example/x> [a](http://evil.example) @everyone \x9b \u202e"
+    runs.write("t.json", {"deviceProperties": [{"id": 0, "name": bad}], "traceEvents": OPS})
+    summary = runs.folder / "summary"
+    runs.run("t.json", "--step-summary", "--md-out", "/dev/null",
+             env={**os.environ, "GITHUB_STEP_SUMMARY": str(summary)})
+    for what, text in (("the summary of a step", summary.read_text(encoding="utf-8")),
+                       ("a digest", runs.run("t.json", "--summary-tokens", "1000").stdout.decode())):
+        bare = "".join(part for part in text.split("`")[::2])
+        tap.ok("GPU: " in text and not [word for word in ("<img", "](", "@", "http:", "\x9b", "\u202e") if word in bare],
+               f"a name is inert in {what}", text)
+
+
 def check_folders(tap, runs):
     """Links make a tree of any size of a few folders."""
     (runs.folder / "loops").mkdir()
@@ -503,7 +530,7 @@ def check_sandbox(tap, runs):
     ways = [["--cpu-trace", trace], [trace, snapshot], ["--cpu-trace", "-"],
             ["--cpu-trace", trace, "--baseline", trace, "--json-out", "out.json"], ["folder"],
             ["--series", f"8={trace}", "16=lr=2.json"]]
-    for plant in ("open", "old open", "create", "socket", "execve", "code", "process", "limits"):
+    for plant in ("open", "old open", "create", "socket", "execve", "code", "process", "limits", "owner"):
         for way in ways:
             environment = {**os.environ, "AP_PLANT": plant, **({} if linked else {"LD_PRELOAD": loaded})}
             given = {"env": environment, "input": (runs.folder / trace).read_bytes()}
@@ -516,9 +543,35 @@ def check_sandbox(tap, runs):
                         "pictures", input=(runs.folder / trace).read_bytes())
         tap.ok(done.returncode == 0 and "seccomp" in str(json.loads(done.stdout)["generator"]["sandbox"]),
                f"{' '.join(way)} works within it, and the report says so", done)
+    check_without_landlock(tap, planted, runs, trace, {} if linked else {"LD_PRELOAD": loaded})
     check_many_inputs(tap, runs)
     done = runs.run("--cpu-trace", trace, "--no-sandbox", "--format", "json")
     tap.same(json.loads(done.stdout)["generator"]["sandbox"], "none", "without it, too")
+
+
+# As an older kernel: a filter that knows no landlock_create_ruleset, which is call 444 on every machine.
+OLDER = """import ctypes, os, struct, sys
+rows = (32, 0, 0, 0), (21, 0, 1, 444), (6, 0, 0, 0x50026), (6, 0, 0, 0x7fff0000)
+code = b"".join(struct.pack("HBBI", *row) for row in rows)
+text = ctypes.create_string_buffer(code)
+filter = struct.pack("HxxxxxxP", 4, ctypes.addressof(text))
+c = ctypes.CDLL(None)
+assert c.prctl(38, 1, 0, 0, 0) == 0 and c.prctl(22, 2, ctypes.create_string_buffer(filter), 0, 0) == 0
+os.environ.update(part.split("=", 1) for part in sys.argv[1:3])
+os.execv(sys.argv[3], sys.argv[3:])"""
+
+
+def check_without_landlock(tap, planted, runs, trace, preload):
+    """Seccomp alone lets nothing be opened either where all inputs are open, standard input among them."""
+    loaded = "=".join(next(iter(preload.items()), ("AP_NONE", "")))
+    for way in ([trace], ["-"]):
+        done = subprocess.run([sys.executable, "-c", OLDER, "AP_PLANT=open", loaded, planted.path, "--quiet", *way],
+                              cwd=runs.folder, input=(runs.folder / trace).read_bytes(), capture_output=True, check=False,
+                              timeout=60)
+        tap.ok(done.returncode == 78, f"so is open behind the parser of {way[0]} without Landlock", done)
+    done = subprocess.run([sys.executable, "-c", OLDER, "AP_NONE=", "AP_NONE=", runs.path, "--version", "--verbose"],
+                          capture_output=True, check=False, timeout=60)
+    tap.ok(b"sandbox: seccomp\n" in done.stdout, "which is told", done)
 
 
 def check_many_inputs(tap, runs):
@@ -558,8 +611,8 @@ def check_default_memory(tap, runs):
 
 
 CHECKS = [check_sandbox, check_tables, check_messages, check_odd, check_cut, check_repairs, check_places, check_other_places,
-          check_spared, check_folders, check_deep, check_descriptors, check_identities, check_signals, check_endless,
-          check_cost, check_small_things, check_default_memory]
+          check_spared, check_inherited, check_pages, check_folders, check_deep, check_descriptors, check_identities,
+          check_signals, check_endless, check_cost, check_small_things, check_default_memory]
 
 
 def main():

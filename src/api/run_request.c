@@ -125,9 +125,16 @@ static enum ap_status refuse_all(const struct ap_run_files *files, struct ap_err
         reterr->has_lines = true; /* the reason is the library's own text, and quotes nothing */
         return status;
     }
-    return ap_fail(reterr, AP_ERROR_INPUT,
-                   "no trace, snapshot, flight recorder dump, summary or profile of another program is among the %zu files",
-                   files->count);
+    size_t shut = 0;
+    for (size_t i = 0; i < files->count; i++)
+        shut += files->files[i].is_shut;
+    char unknown[60] = "";
+    if (shut)
+        (void)snprintf(unknown, sizeof(unknown), ", %zu of which cannot be opened", shut);
+    return ap_fail(
+        reterr, AP_ERROR_INPUT,
+        "no trace, snapshot, flight recorder dump, summary or profile of another program is among the %zu files%s",
+        files->count, unknown);
 }
 
 static enum ap_status judge(const struct ap_run_files *files, struct ap_request *one, const char **ret_path,
@@ -155,21 +162,34 @@ static enum ap_status judge(const struct ap_run_files *files, struct ap_request 
     return check_ranks(files, ret_path, reterr);
 }
 
-void ap_run_request_note_rest(const struct ap_run_files *files, struct ap_notes *notes)
+/* Nobody knows of what cannot be opened that it is no input. */
+static bool is_rest(const struct ap_run_file *file, enum ap_counter counter)
+{
+    bool is_none = file->head.kind == AP_FILE_other || file->head.kind == AP_FILE_report;
+    return !file->is_named && is_none && file->is_shut == (counter == AP_COUNTER_not_opened);
+}
+
+static void note_names(const struct ap_run_files *files, enum ap_counter counter, struct ap_notes *notes)
 {
     char names[200] = "";
     for (size_t i = 0; i < files->count; i++) {
         const struct ap_run_file *file = &files->files[i];
-        if (file->is_named || (file->head.kind != AP_FILE_other && file->head.kind != AP_FILE_report))
+        if (!is_rest(file, counter))
             continue;
         const char *slash = strrchr(file->path, '/'), *name = slash ? slash + 1 : file->path;
         size_t used = strlen(names), bytes = strlen(name) + (used ? strlen(", ") : 0);
         if (used + bytes < sizeof(names)) /* the count tells that there are more */
             (void)snprintf(names + used, sizeof(names) - used, "%s%s", used ? ", " : "", name);
-        ap_note_many(notes, AP_COUNTER_not_read, 1);
+        ap_note_many(notes, counter, 1);
     }
     if (names[0])
-        ap_note_detail(notes, AP_COUNTER_not_read, "%s", names);
+        ap_note_detail(notes, counter, "%s", names);
+}
+
+void ap_run_request_note_rest(const struct ap_run_files *files, struct ap_notes *notes)
+{
+    note_names(files, AP_COUNTER_not_read, notes);
+    note_names(files, AP_COUNTER_not_opened, notes);
 }
 
 /* In @first_rank the first of them; ranks are in order. */

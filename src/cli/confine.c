@@ -56,8 +56,11 @@ void ap_cli_confine(struct ap_cli_options *options, struct ap_cli_opened *opened
     };
     for (size_t at = 0; inputs && next < count && ap_cli_next_input(options, &at, &inputs[next]);)
         next++;
+    /* What is read from standard input is open, and nothing else is to be. */
+    bool is_open = next == 1 && strcmp(inputs[0], "-") == 0;
+    sandbox.may_read &= !is_open;
     sandbox.readable_count = sandbox.may_read ? next : 0;
-    if (!sandbox.may_read) {
+    if (!sandbox.may_read && !is_open) {
         for (size_t i = 0; i < next; i++)
             (void)ap_cli_opened_add(opened, inputs[i]);
         options->request.opener = &opened->opener;

@@ -37,6 +37,27 @@ static enum ap_status open_direct(struct ap_output *output, struct ap_error *ret
     return output->file < 0 ? fail(output, "cannot be opened for writing", reterr) : AP_OK;
 }
 
+#define MOST_INHERITED 64
+
+/* Who started the program writes that file, too, as with --json-out /dev/stdout >> log: another one in its place would lose
+ * what stands in it and what comes behind. -1 = nobody does. */
+static int inherited(const struct stat *file)
+{
+    struct stat status;
+    for (int i = STDOUT_FILENO; i < MOST_INHERITED; i++)
+        if (fstat(i, &status) == 0 && status.st_dev == file->st_dev && status.st_ino == file->st_ino &&
+            (fcntl(i, F_GETFL) & O_ACCMODE) != O_RDONLY)
+            return i;
+    return -1;
+}
+
+static enum ap_status write_on(struct ap_output *output, int descriptor, struct ap_error *reterr)
+{
+    output->direct = true;
+    output->file = fcntl(descriptor, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    return output->file < 0 ? fail(output, "cannot be opened for writing", reterr) : AP_OK;
+}
+
 /* mkstemp makes files that only their owner can read; a report gets the permissions of any new file, or of the file
  * that it replaces. */
 static void set_permissions(const struct ap_output *output, const struct stat *old)
@@ -87,6 +108,9 @@ enum ap_status ap_output_open(struct ap_output *output, const char *path, struct
     }
     if (exists && !S_ISREG(old.st_mode))
         return open_direct(output, reterr);
+    int descriptor = exists ? inherited(&old) : -1;
+    if (descriptor >= 0)
+        return write_on(output, descriptor, reterr);
     char *resolved = exists ? realpath(path, NULL) : NULL;
     const char *target = resolved ? resolved : path;
     if (strlen(target) >= sizeof(output->target)) {

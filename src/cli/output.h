@@ -10,7 +10,7 @@
 
 struct ap_output {
     int file;                                  /* -1 = not open */
-    bool direct;                               /* standard output, or a device or pipe: nothing to rename */
+    bool direct;                               /* standard output, a device, a pipe, what was open already: no renaming */
     const char *path;                          /* as given */
     char target[AP_OUTPUT_PATH_BYTES];         /* with links followed */
     char temporary[AP_OUTPUT_PATH_BYTES + 16]; /* empty = none */

@@ -124,16 +124,21 @@ static enum ap_status write_named(const struct ap_cli_options *options, struct a
     return status;
 }
 
+/* The file that it replaces, or goes on. */
+static bool find_place(const struct ap_output *output, struct stat *ret_status)
+{
+    bool known = *output->target ? stat(output->target, ret_status) == 0 : fstat(output->file, ret_status) == 0;
+    return known && S_ISREG(ret_status->st_mode);
+}
+
 /* Found in a folder, so that nothing but the report knows of it. */
 static enum ap_status spare_inputs(const struct ap_cli_written *written, const struct ap_report *report,
                                    struct ap_error *reterr)
 {
     struct stat status;
-    for (size_t i = 0; i < written->count; i++) {
-        const char *target = written->writings[i].output.target;
-        if (*target && stat(target, &status) == 0 && ap_report_has_read(report, status.st_dev, status.st_ino))
+    for (size_t i = 0; i < written->count; i++)
+        if (find_place(&written->writings[i].output, &status) && ap_report_has_read(report, status.st_dev, status.st_ino))
             return ap_fail(reterr, AP_ERROR_USAGE, AP_CLI_OVER_INPUT);
-    }
     return AP_OK;
 }
 

@@ -6,6 +6,7 @@
 #include "mcp_roots.h"
 #include "model_build.h"
 #include "sort.h"
+#include "visible_text.h"
 
 #include "poison.h"
 
@@ -100,7 +101,7 @@ static void write_text(struct ap_out *out, const struct ap_value *rows, int64_t 
     for (const struct ap_value *row = ap_value_first(rows); row; row = row->next) {
         ap_out_text(out, ap_text_member(row, "kind"));
         ap_out_format(out, ", %lld bytes: ", (long long)ap_integer_member(row, "bytes", 0));
-        ap_out_text(out, ap_text_member(row, "path"));
+        (void)ap_out_visible(out, ap_text_member(row, "path"), 0); /* as it is, it stands in the object */
         ap_out_char(out, '\n');
     }
     ap_out_format(out, "%lld other files%s. Traces of the ranks of one run: give their folder.\n", (long long)other_count,

@@ -12,6 +12,7 @@
 #include "mcp_stop.h"
 #include "mcp_tools.h"
 #include "option_names.h"
+#include "visible_text.h"
 
 #include "poison.h"
 
@@ -216,15 +217,52 @@ static void list_tools(struct answering *answering, const struct ap_value *id, c
     ap_out_string(answering->out, "}}");
 }
 
-/* @marks: around it, as it may name what lies in a folder; NULL = no file was to be read. */
+/* Of a failure: its end, which closes the marks, always fits. */
+struct shown {
+    char data[AP_MCP_MAX_TEXT_BYTES + AP_ERROR_TEXT_BYTES + 2 * AP_MCP_MARK_BYTES];
+    size_t used, room;
+};
+
+static enum ap_status take_shown(void *self, const char *data, size_t bytes, struct ap_error *reterr)
+{
+    struct shown *shown = self;
+    size_t left = shown->room - shown->used;
+    (void)reterr;
+    bytes = bytes < left ? bytes : left;
+    memcpy(shown->data + shown->used, data, bytes);
+    shown->used += bytes;
+    return AP_OK;
+}
+
+static void tell_failure(struct ap_out *text, const struct ap_mcp_call *call, const struct ap_error *error)
+{
+    char failure[AP_ERROR_TEXT_BYTES];
+    struct ap_text told = ap_text_of(ap_error_text(error, AP_WORDS_SERVER, failure, sizeof(failure)));
+    if (call->path) {
+        (void)ap_out_visible(text, ap_text_of(call->path), 0);
+        ap_out_string(text, ": ");
+    }
+    if (error->has_lines)
+        ap_out_text(text, told);
+    else
+        (void)ap_out_visible(text, told, 0);
+}
+
+/* As standard error shows it: no name ends a line, or hides what follows. @marks: around it, as it may name what lies in a
+ * folder; NULL = no file was to be read. */
 static void write_failure(struct ap_out *out, const struct ap_mcp_call *call, const struct ap_mcp_marks *marks,
                           const struct ap_error *error)
 {
-    char text[AP_MCP_MAX_TEXT_BYTES + AP_ERROR_TEXT_BYTES + 2 * AP_MCP_MARK_BYTES], failure[AP_ERROR_TEXT_BYTES];
-    (void)snprintf(text, sizeof(text), "%s%s%s%s%s", marks ? marks->begin : "", call->path ? call->path : "",
-                   call->path ? ": " : "", ap_error_text(error, AP_WORDS_SERVER, failure, sizeof(failure)),
-                   marks ? marks->end : "");
-    ap_json_write_text(out, ap_text_of(text));
+    struct shown shown = { .room = sizeof(shown.data) - AP_MCP_MARK_BYTES };
+    struct ap_out text;
+    ap_out_init(&text, (struct ap_sink){ take_shown, &shown });
+    ap_out_string(&text, marks ? marks->begin : "");
+    tell_failure(&text, call, error);
+    (void)!ap_out_finish(&text, NULL); /* what takes it does not fail */
+    shown.room = sizeof(shown.data);
+    const char *end = marks ? marks->end : "";
+    (void)take_shown(&shown, end, strlen(end), NULL);
+    ap_json_write_text(out, (struct ap_text){ shown.data, shown.used });
 }
 
 static void answer_call(struct answering *answering, const struct ap_value *id, const struct ap_mcp_call *call,

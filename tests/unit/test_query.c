@@ -466,6 +466,46 @@ static void digests_keep_to_their_size(void)
     ap_model_release(&model);
 }
 
+/* Links are none, whoever shows it as Markdown. */
+static void digests_are_inert(void)
+{
+    struct ap_model model;
+    struct text_sink text = { .data = NULL };
+    ap_model_init(&model, &gate);
+    fill_findings(&model);
+    ok(ap_write_digest(&model, 5000, AP_WORDS_PROGRAM, (struct ap_sink){ text_sink_write, &text }, NULL) == AP_OK,
+       "written");
+    ok(strstr(text.data, "see `https://example.invalid` for"), "an address is code");
+    ok(strstr(text.data, "Names such as `\\u{1b}]0;x\\u{7}`"), "and so is what hides");
+    text_sink_release(&text);
+    ap_model_release(&model);
+}
+
+/* Those of build servers. */
+static void names_are_inert_in_forms_of_others(void)
+{
+    struct ap_model model;
+    struct text_sink text = { .data = NULL };
+    ap_model_init(&model, &gate);
+    fill_findings(&model);
+    struct ap_value *condition = ap_add_object(&model, put_list(&model, "conditions"), NULL);
+    ap_add_string(&model, condition, "kind", "severity");
+    ap_add_string(&model, condition, "condition", "low");
+    ap_add_bool(&model, condition, "held", true);
+    ap_add_string(&model, condition, "text",
+                  "12 findings: \xc2\x9b"
+                  "31m \xe2\x80\xae \033 \xe2\x80\x8b, \xc3\xa4");
+    ok(ap_write_annotations(&model, (struct ap_sink){ text_sink_write, &text }, NULL) == AP_OK, "written");
+    ok(strstr(text.data, "12 findings: ?31m ? ? ?, \xc3\xa4\n") && strstr(text.data, "Names such as ?]0;x? and ? are"),
+       "what hides or turns is replaced in annotations");
+    text_sink_release(&text);
+    ok(ap_write_junit(&model, (struct ap_sink){ text_sink_write, &text }, NULL) == AP_OK, "written");
+    ok(!strstr(text.data, "\xc2\x9b") && !strstr(text.data, "\xe2\x80\xae") && strstr(text.data, "\xc3\xa4"),
+       "and in JUnit");
+    text_sink_release(&text);
+    ap_model_release(&model);
+}
+
 static size_t longest_line(const char *text, size_t *ret_lines)
 {
     size_t longest = 0;
@@ -640,6 +680,8 @@ int main(void)
     unknown_things_are_told();
     text_is_made_visible();
     digests_keep_to_their_size();
+    digests_are_inert();
+    names_are_inert_in_forms_of_others();
     summaries_fit_the_screen();
     a_screen_says_where();
     a_series_leads();

@@ -64,7 +64,6 @@ static const int allowed[] = {
     SYS_newfstatat,
     SYS_statx,
     SYS_fadvise64,
-    SYS_fcntl,
     SYS_fchmod,
     SYS_umask,
     SYS_ppoll,
@@ -208,6 +207,9 @@ static void write_program(struct program *program, const struct ap_cli_sandbox *
     allow_where(program, SYS_mmap, 2, PROT_EXEC, 0);
     allow_where(program, SYS_mprotect, 2, PROT_EXEC, 0);
     allow_for_itself(program);
+    /* Flags, copies and locks, 0 to 7: not whom to signal, and with what. */
+    allow_where(program, SYS_fcntl, 1, ~UINT32_C(7), 0);
+    allow_where(program, SYS_fcntl, 1, UINT32_MAX, F_DUPFD_CLOEXEC);
     allow_where(program, SYS_ioctl, 1, UINT32_MAX, TCGETS);
     allow_where(program, SYS_ioctl, 1, UINT32_MAX, TIOCGWINSZ);
     /* Threads, never processes. The flags of clone3 cannot be seen: glibc then takes clone. */

@@ -55,6 +55,16 @@ static enum ap_status add_file(struct listing *listing, const char *path, int de
     return AP_OK;
 }
 
+/* A file, a folder, or a link to nothing; a socket is none of them. */
+static enum ap_status add_shut(struct listing *listing, const char *path, int depth, struct ap_error *reterr)
+{
+    struct stat status;
+    bool is_socket = !listing->opener && stat(path, &status) == 0 && S_ISSOCK(status.st_mode);
+    AP_TRY(add_file(listing, path, depth, NULL, is_socket ? "not a regular file" : "cannot be opened", reterr));
+    listing->files->files[listing->files->count - 1].is_shut = !is_socket;
+    return AP_OK;
+}
+
 static enum ap_status list_path(struct listing *listing, const char *path, int depth, struct ap_error *reterr);
 
 /* "FOLDER/NAME" in the arena; NULL without memory. */
@@ -115,7 +125,7 @@ static enum ap_status enter(struct listing *listing, int fd, const struct stat *
     DIR *folder = fdopendir(fd);
     if (!folder) {
         (void)close(fd);
-        return add_file(listing, path, depth, NULL, "a folder that cannot be read", reterr);
+        return add_shut(listing, path, depth, reterr);
     }
     enum ap_status listed = list_folder(listing, folder, path, depth, reterr);
     (void)closedir(folder);
@@ -129,7 +139,7 @@ static enum ap_status list_path(struct listing *listing, const char *path, int d
     int fd;
     enum ap_status opened = open_path(listing->opener, path, &fd, depth ? NULL : reterr);
     if (opened != AP_OK)
-        return depth ? add_file(listing, path, depth, NULL, "cannot be opened", reterr) : opened;
+        return depth ? add_shut(listing, path, depth, reterr) : opened;
     if (fstat(fd, &status) != 0) {
         (void)close(fd);
         return add_file(listing, path, depth, NULL, "cannot be looked at", reterr);

@@ -6,6 +6,7 @@
  * are written; that there were more is told. */
 #include <string.h>
 
+#include "code_point.h"
 #include "document.h"
 #include "report.h"
 #include "finding_level.h"
@@ -15,15 +16,20 @@
 #define MOST_OF_A_KIND 10
 
 /* As the runner's toolkit escapes them: %, CR and LF in messages, the colon and comma in properties, too. What else would
- * move a terminal's cursor is replaced. */
+ * move a terminal's cursor, hide or reorder is replaced. */
 static void write_escaped(struct ap_out *out, struct ap_text text, bool in_property)
 {
-    for (size_t i = 0; i < text.bytes; i++) {
-        unsigned char c = (unsigned char)text.data[i];
-        if (c == '%' || c == '\r' || c == '\n' || (in_property && (c == ':' || c == ',')))
-            ap_out_format(out, "%%%02X", c);
+    for (size_t at = 0; at < text.bytes;) {
+        uint32_t code_point = ap_code_point_next(text, &at);
+        bool escaped = code_point == '%' || code_point == '\r' || code_point == '\n' ||
+                       (in_property && (code_point == ':' || code_point == ','));
+        char utf8[4];
+        if (escaped)
+            ap_out_format(out, "%%%02X", (unsigned)code_point);
+        else if (ap_code_point_is_hidden(code_point))
+            ap_out_char(out, '?');
         else
-            ap_out_char(out, c < 0x20 || c == 0x7f ? '?' : (char)c);
+            ap_out_text(out, (struct ap_text){ utf8, ap_code_point_encode(code_point, utf8) });
     }
 }
 

@@ -7,15 +7,16 @@
 #include "code_point.h"
 #include "document.h"
 #include "headline.h"
+#include "md_text.h"
 #include "report.h"
 #include "finding_level.h"
 #include "value_text.h"
-#include "visible_text.h"
 #include "words.h"
 
 #include "poison.h"
 
 #define MAX_BLOCK 8000
+#define NAME_CODE_POINTS 100
 
 struct block {
     char data[MAX_BLOCK];
@@ -62,17 +63,32 @@ static bool put(struct digest *digest, struct ap_out *text)
 }
 
 /* A block of one line; what did not fit is not told of the others either. */
-static void put_line(struct digest *digest, const char *before, struct ap_text line)
+static void put_line(struct digest *digest, const char *before, struct ap_text line, bool is_code)
 {
     struct ap_out text;
     begin(digest, &text);
     ap_out_string(&text, before);
-    (void)ap_out_visible(&text, line, 0);
+    if (is_code)
+        ap_md_name(&text, line, false);
+    else
+        ap_md_prose(&text, line);
     ap_out_char(&text, '\n');
     digest->full = !put(digest, &text);
 }
 
-/* As much of the block that was too long as fits, up to a whole code point. */
+/* A span that nothing closes is none: what stood in it would be markup. */
+static size_t without_open_span(struct ap_text text)
+{
+    size_t ticks = 0, last = text.bytes;
+    for (size_t i = 0; i < text.bytes; i++)
+        if (text.data[i] == '`') {
+            ticks++;
+            last = i;
+        }
+    return ticks % 2 ? last : text.bytes;
+}
+
+/* As much of the block that was too long as fits, up to a whole code point and a whole name. */
 static void put_cut(struct digest *digest)
 {
     struct ap_text whole = { digest->block.data, digest->block.used };
@@ -83,6 +99,7 @@ static void put_cut(struct digest *digest)
             break;
         fits = at;
     }
+    fits = without_open_span((struct ap_text){ whole.data, fits });
     ap_out_text(&digest->out, (struct ap_text){ whole.data, fits });
     digest->left_bytes -= fits;
 }
@@ -91,12 +108,12 @@ static void write_title(struct ap_out *text, const struct ap_value *finding)
 {
     char gain[AP_FACT_BYTES];
     ap_headline_gain(finding, gain);
-    (void)ap_out_visible(text, ap_text_member(finding, "severity"), 0);
+    ap_md_prose(text, ap_text_member(finding, "severity"));
     ap_out_string(text, ": ");
-    (void)ap_out_visible(text, ap_text_member(finding, "title"), 0);
-    ap_out_string(text, " (`");
-    (void)ap_out_visible(text, ap_text_member(finding, "rule_id"), 0);
-    ap_out_string(text, gain[0] ? "`, " : "`");
+    ap_md_prose(text, ap_text_member(finding, "title"));
+    ap_out_string(text, " (");
+    ap_md_name(text, ap_text_member(finding, "rule_id"), false);
+    ap_out_string(text, gain[0] ? ", " : "");
     ap_out_string(text, gain);
     ap_out_string(text, ")\n");
 }
@@ -109,9 +126,9 @@ static void write_alerts(const struct digest *digest, struct ap_out *text)
         if (!ap_warning_is_alert(warning))
             continue;
         ap_out_string(text, "WARNING: ");
-        (void)ap_out_visible(text, ap_text_member(warning, "input"), 0);
+        ap_md_prose(text, ap_text_member(warning, "input"));
         ap_out_string(text, ": ");
-        (void)ap_out_visible(text, ap_text_member(warning, "message"), 0);
+        ap_md_prose(text, ap_text_member(warning, "message"));
         ap_out_char(text, '\n');
     }
 }
@@ -123,7 +140,7 @@ static void write_series(const struct digest *digest, struct ap_out *text)
     size_t lines = 0;
     for (; ap_headline_series(digest->root, lines, line); lines++) {
         ap_out_string(text, "- ");
-        (void)ap_out_visible(text, ap_text_of(line), 0);
+        ap_md_prose(text, ap_text_of(line));
         ap_out_char(text, '\n');
     }
     if (lines)
@@ -140,15 +157,15 @@ static void write_judgment(const struct digest *digest, struct ap_out *text)
         if (held && held->type == AP_VALUE_BOOL && !held->as.integer)
             continue;
         ap_out_string(text, held && held->type == AP_VALUE_BOOL ? "FAILED: " : "NOT JUDGED: ");
-        (void)ap_out_visible(text, ap_text_member(row, "text"), 0);
+        ap_md_prose(text, ap_text_member(row, "text"));
         ap_out_char(text, '\n');
     }
     ap_out_string(text, compared.bytes ? "Compared with the baseline: " : "");
-    (void)ap_out_visible(text, compared, 0);
+    ap_md_prose(text, compared);
     ap_out_string(text, compared.bytes ? ".\n" : "");
     char change[AP_FACT_BYTES];
     for (size_t i = 0; ap_headline_what_if(digest->root, i, change); i++) {
-        (void)ap_out_visible(text, ap_text_of(change), 0);
+        ap_md_prose(text, ap_text_of(change));
         ap_out_char(text, '\n');
     }
 }
@@ -163,10 +180,10 @@ static void put_series_points(struct digest *digest)
         char before[AP_FACT_BYTES];
         (void)snprintf(before, sizeof(before), "Batch sizes (`%s series.points`):\n- ",
                        ap_setting_name(AP_SETTING_TABLE, digest->words));
-        put_line(digest, first ? before : "- ", ap_text_of(line));
+        put_line(digest, first ? before : "- ", ap_text_of(line), false);
     }
     for (; note && !digest->full; note = note->next)
-        put_line(digest, "- ", ap_value_text(note));
+        put_line(digest, "- ", ap_value_text(note), false);
 }
 
 /* Alerts, series, verdict and the first finding: what is always said. */
@@ -178,7 +195,7 @@ static void put_first(struct digest *digest, const struct ap_value *finding)
     begin(digest, &text);
     write_alerts(digest, &text);
     write_series(digest, &text);
-    (void)ap_out_visible(&text, ap_text_of(verdict), 0);
+    ap_md_prose(&text, ap_text_of(verdict));
     ap_out_char(&text, '\n');
     write_judgment(digest, &text);
     if (finding) {
@@ -213,27 +230,39 @@ static void put_facts(struct digest *digest)
 {
     char fact[AP_FACT_BYTES];
     for (size_t i = 0; !digest->full && ap_headline_fact(digest->root, i, fact); i++)
-        put_line(digest, "- ", ap_text_of(fact));
+        put_line(digest, "- ", ap_text_of(fact), false);
 }
 
 /* The texts of one finding in order of their value; each where it fits. */
 static void put_finding(struct digest *digest, const struct ap_value *finding, size_t number)
 {
-    static const char *const keys[][2] = {
-        { "observation", "- observation: " }, { "validation", "- validation: " }, { "verify_command", "- verify_command: " },
-        { "hypothesis", "- hypothesis: " },   { "trade_off", "- trade_off: " },
+    static const struct {
+        const char *key, *before;
+        bool is_code;
+    } texts[] = {
+        { "observation", "- observation: ", false },      { "validation", "- validation: ", false },
+        { "verify_command", "- verify_command: ", true }, { "hypothesis", "- hypothesis: ", false },
+        { "trade_off", "- trade_off: ", false },
     };
     struct ap_out text;
     begin(digest, &text);
     ap_out_format(&text, "\n## %zu. ", number);
-    (void)ap_out_visible(&text, ap_text_member(finding, "title"), 0);
+    ap_md_prose(&text, ap_text_member(finding, "title"));
     ap_out_string(&text, "\n- action: ");
-    (void)ap_out_visible(&text, ap_text_member(finding, "action"), 0);
+    ap_md_prose(&text, ap_text_member(finding, "action"));
     ap_out_char(&text, '\n');
     digest->full = !put(digest, &text);
-    for (size_t i = 0; i < AP_COUNT_OF(keys) && !digest->full; i++)
-        if (ap_text_member(finding, keys[i][0]).bytes)
-            put_line(digest, keys[i][1], ap_text_member(finding, keys[i][0]));
+    for (size_t i = 0; i < AP_COUNT_OF(texts) && !digest->full; i++)
+        if (ap_text_member(finding, texts[i].key).bytes)
+            put_line(digest, texts[i].before, ap_text_member(finding, texts[i].key), texts[i].is_code);
+}
+
+static void write_name(struct ap_out *text, struct ap_text name)
+{
+    size_t shown_bytes = 0;
+    for (size_t i = 0; i < NAME_CODE_POINTS && shown_bytes < name.bytes; i++)
+        (void)ap_code_point_next(name, &shown_bytes);
+    ap_md_name(text, (struct ap_text){ name.data, shown_bytes }, shown_bytes < name.bytes);
 }
 
 /* The first rows of lists that tell what most of the time or memory is. */
@@ -251,9 +280,9 @@ static void put_list(struct digest *digest, const char *path, const char *amount
         begin(digest, &text);
         if (first)
             ap_out_format(&text, "\n## %s (`%s %s`)\n", title, ap_setting_name(AP_SETTING_TABLE, digest->words), path);
-        ap_out_string(&text, "- `");
-        (void)ap_out_visible(&text, ap_text_member(row, "name"), 100);
-        ap_out_format(&text, "`: %s\n", value);
+        ap_out_string(&text, "- ");
+        write_name(&text, ap_text_member(row, "name"));
+        ap_out_format(&text, ": %s\n", value);
         digest->full = !put(digest, &text);
         first = false;
     }
@@ -266,7 +295,7 @@ static void put_missing(struct digest *digest)
     const struct ap_value *warning = ap_value_first(ap_value_member(digest->root, "warnings"));
     for (; warning && !digest->full; warning = warning->next) {
         if (!ap_warning_is_alert(warning))
-            put_line(digest, "- warning: ", ap_text_member(warning, "message"));
+            put_line(digest, "- warning: ", ap_text_member(warning, "message"), false);
     }
     if (digest->full)
         return;

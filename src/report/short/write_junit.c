@@ -8,10 +8,10 @@
 
 #include "poison.h"
 
-/* XML 1.0 has no way to write most control characters. */
+/* XML 1.0 has no way to write most control characters; others hide or reorder what stands beside them. */
 static bool is_xml_character(uint32_t point)
 {
-    return point >= 0x20 && point != 0x7f && point != 0xfffe && point != 0xffff;
+    return !ap_code_point_is_hidden(point) && point != 0xfffe && point != 0xffff;
 }
 
 /* For attributes and for text alike. */

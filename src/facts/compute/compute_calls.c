@@ -81,25 +81,27 @@ static int class_of(enum ap_op_formula formula)
     return ap_work_kind_multiplies(ap_op_formula_kind(formula)) ? 0 : 1;
 }
 
-static void find_formula(struct finding *finding, uint32_t name)
+static void find_formula(struct finding *finding, const struct ap_name_patterns *table, uint32_t name)
 {
     uint8_t *formula = &finding->formulas[name];
     if (!*formula)
-        *formula = (uint8_t)(ap_op_formula_of(ap_trace_text(finding->trace, name)) + 1);
+        *formula = (uint8_t)(ap_op_formulas_find(table, ap_trace_text(finding->trace, name)) + 1);
 }
 
 static enum ap_status find_formulas(struct finding *finding, struct ap_error *reterr)
 {
     const struct ap_graph_runs *graphs = &finding->facts->graphs;
     const struct ap_trace *trace = finding->trace;
-    size_t count = ap_trace_id_count(trace);
-    AP_TRY(AP_ALLOC_CLEARED(finding->compute->gate, finding->formulas, count, reterr));
-    for (struct ap_rows_of at = ap_rows_of(trace, 1u << AP_KIND_operator); ap_rows_of_next(&at);)
-        find_formula(finding, trace->events.name[at.row]);
-    for (size_t i = 0; i < graphs->mapped_count; i++)
+    struct ap_name_patterns table;
+    AP_TRY(AP_ALLOC_CLEARED(finding->compute->gate, finding->formulas, ap_trace_id_count(trace), reterr));
+    enum ap_status status = ap_op_formulas_init(&table, finding->compute->gate, reterr);
+    for (struct ap_rows_of at = ap_rows_of(trace, 1u << AP_KIND_operator); status == AP_OK && ap_rows_of_next(&at);)
+        find_formula(finding, &table, trace->events.name[at.row]);
+    for (size_t i = 0; status == AP_OK && i < graphs->mapped_count; i++)
         if (graphs->mapped[i].op)
-            find_formula(finding, graphs->mapped[i].op);
-    return AP_OK;
+            find_formula(finding, &table, graphs->mapped[i].op);
+    ap_name_patterns_release(&table);
+    return status;
 }
 
 /* Only attention asks for the lengths that an engine's steps tell. */

@@ -33,18 +33,17 @@ REPLAYED_TRACKS = 10000
 KNOWN = {
     "equal_kernels": 102,
     "launches": 107,
-    "a_name_per_event": 120,
+    "a_name_per_event": 98,
     "a_kernel_name_per_event": 105,
-    "a_thread_per_event": 108,
+    "a_thread_per_event": 103,
     "a_stream_per_event": 122,
     "a_device_per_event": 118,
     "modules_one_in_the_other": 78,
-    "signatures": 215,
-    "backward": 75,
+    "signatures": 178,
     "instants": 71,
     "copies": 102,
     "collectives": 126,
-    "steps": 82,
+    "steps": 81,
 }
 CASES = {}
 

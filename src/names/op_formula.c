@@ -44,6 +44,19 @@ enum ap_op_formula ap_op_formula_of(struct ap_text name)
     return AP_FORMULA_none;
 }
 
+enum ap_status ap_op_formulas_init(struct ap_name_patterns *set, struct ap_gate *gate, struct ap_error *reterr)
+{
+    const char *entries[AP_FORMULA_COUNT_];
+    for (int formula = 0; formula < AP_FORMULA_COUNT_; formula++)
+        entries[formula] = formulas[formula].names;
+    return ap_name_patterns_init(set, gate, entries, AP_FORMULA_COUNT_, reterr);
+}
+
+enum ap_op_formula ap_op_formulas_find(const struct ap_name_patterns *set, struct ap_text name)
+{
+    return (enum ap_op_formula)ap_name_patterns_first(set, name, AP_FORMULA_none);
+}
+
 enum ap_work_kind ap_op_formula_kind(enum ap_op_formula formula)
 {
     return formulas[formula].kind;

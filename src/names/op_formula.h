@@ -3,7 +3,7 @@
 #ifndef AP_OP_FORMULA_H
 #define AP_OP_FORMULA_H
 
-#include "base.h"
+#include "name_pattern.h"
 
 enum ap_op_formula {
     AP_FORMULA_none,
@@ -29,6 +29,10 @@ enum ap_work_kind {
 
 /** AP_FORMULA_none for an operator that is not in the table. */
 enum ap_op_formula ap_op_formula_of(struct ap_text name);
+/** The same for all names of a trace: the table is taken apart once. */
+AP_MUST_CHECK enum ap_status ap_op_formulas_init(struct ap_name_patterns *set, struct ap_gate *gate,
+                                                 struct ap_error *reterr);
+enum ap_op_formula ap_op_formulas_find(const struct ap_name_patterns *set, struct ap_text name);
 /** Not of AP_FORMULA_none. */
 enum ap_work_kind ap_op_formula_kind(enum ap_op_formula formula);
 /** As it stands in reports: "GEMM". */

@@ -3,6 +3,8 @@
  * kernel belongs to the innermost call that counts. */
 #include "compute_calls.h"
 
+#include <string.h>
+
 #include "compute_times.h"
 #include "engine_steps.h"
 #include "kernel_name.h"
@@ -32,7 +34,7 @@ struct finding {
     size_t by_step_capacity;
     struct ap_engine_steps steps;
     int64_t *longest_ns;                    /* by group: of a call */
-    uint32_t *kernel_of;                    /* by call: its longest kernel */
+    uint32_t *kernel_of;                    /* by call: its longest kernel; NULL on the host */
     const struct ap_mapped_kernel **mapped; /* by row of a kernel in a graph: what the mapping tells; NULL = there is none */
     uint32_t *replayed;                     /* likewise: the first kernel of its call */
 };
@@ -81,25 +83,27 @@ static int class_of(enum ap_op_formula formula)
     return ap_work_kind_multiplies(ap_op_formula_kind(formula)) ? 0 : 1;
 }
 
-static void find_formula(struct finding *finding, uint32_t name)
+static void find_formula(struct finding *finding, const struct ap_name_patterns *table, uint32_t name)
 {
     uint8_t *formula = &finding->formulas[name];
     if (!*formula)
-        *formula = (uint8_t)(ap_op_formula_of(ap_trace_text(finding->trace, name)) + 1);
+        *formula = (uint8_t)(ap_op_formulas_find(table, ap_trace_text(finding->trace, name)) + 1);
 }
 
 static enum ap_status find_formulas(struct finding *finding, struct ap_error *reterr)
 {
     const struct ap_graph_runs *graphs = &finding->facts->graphs;
     const struct ap_trace *trace = finding->trace;
-    size_t count = ap_trace_id_count(trace);
-    AP_TRY(AP_ALLOC_CLEARED(finding->compute->gate, finding->formulas, count, reterr));
-    for (struct ap_rows_of at = ap_rows_of(trace, 1u << AP_KIND_operator); ap_rows_of_next(&at);)
-        find_formula(finding, trace->events.name[at.row]);
-    for (size_t i = 0; i < graphs->mapped_count; i++)
+    struct ap_name_patterns table;
+    AP_TRY(AP_ALLOC_CLEARED(finding->compute->gate, finding->formulas, ap_trace_id_count(trace), reterr));
+    enum ap_status status = ap_op_formulas_init(&table, finding->compute->gate, reterr);
+    for (struct ap_rows_of at = ap_rows_of(trace, 1u << AP_KIND_operator); status == AP_OK && ap_rows_of_next(&at);)
+        find_formula(finding, &table, trace->events.name[at.row]);
+    for (size_t i = 0; status == AP_OK && i < graphs->mapped_count; i++)
         if (graphs->mapped[i].op)
-            find_formula(finding, graphs->mapped[i].op);
-    return AP_OK;
+            find_formula(finding, &table, graphs->mapped[i].op);
+    ap_name_patterns_release(&table);
+    return status;
 }
 
 /* Only attention asks for the lengths that an engine's steps tell. */
@@ -304,11 +308,8 @@ static enum ap_status group_calls(struct finding *finding, struct ap_error *rete
     if (!compute->counted.count)
         return AP_OK;
     AP_TRY(AP_ALLOC(compute->gate, compute->group_of, compute->counted.count, reterr));
-    AP_TRY(AP_ALLOC_CLEARED(compute->gate, compute->call_ns, compute->counted.count, reterr));
-    AP_TRY(AP_ALLOC(compute->gate, finding->kernel_of, compute->counted.count, reterr));
     for (uint32_t row = 0, call = 0; call < compute->counted.count; row++) {
         row = ap_row_set_next(&compute->counted, row);
-        finding->kernel_of[call] = AP_NO_ROW;
         AP_TRY(group_of(finding, row, &compute->group_of[call], reterr));
         struct ap_compute_group *group = &compute->groups[compute->group_of[call]];
         group->first_call = group->count++ ? group->first_call : call;
@@ -385,13 +386,18 @@ static void take_kernel(struct finding *finding, const struct ap_device_row *lin
         *longest = linked->row;
 }
 
-static void take_kernels(struct finding *finding)
+static enum ap_status take_kernels(struct finding *finding, struct ap_error *reterr)
 {
     const struct ap_links *links = &finding->facts->links;
+    size_t calls = finding->compute->counted.count;
+    AP_TRY(AP_ALLOC_CLEARED(finding->compute->gate, finding->compute->call_ns, calls, reterr));
+    AP_TRY(AP_ALLOC(finding->compute->gate, finding->kernel_of, calls, reterr));
+    memset(finding->kernel_of, 0xff, calls * sizeof(finding->kernel_of[0])); /* AP_NO_ROW */
     for (size_t i = 0; i < links->count; i++)
         if (ap_row_kind(finding->trace->events.tag[links->rows[i].row]) == AP_KIND_kernel &&
             !ap_kernel_is_communication(&finding->facts->families, finding->trace, links->rows[i].row))
             take_kernel(finding, &links->rows[i]);
+    return AP_OK;
 }
 
 static bool is_waited_for(const struct ap_trace *trace, uint32_t call, uint32_t kernel)
@@ -400,16 +406,6 @@ static bool is_waited_for(const struct ap_trace *trace, uint32_t call, uint32_t 
            trace->events.start_ns[kernel] >= trace->events.start_ns[call] &&
            ap_row_end_ns(trace, kernel) <= ap_row_end_ns(trace, call) &&
            trace->events.dur_ns[kernel] >= trace->events.dur_ns[call] / 2;
-}
-
-/* Without GPU work the call itself is what took the time. */
-static void take_host_times(struct finding *finding)
-{
-    struct ap_compute *compute = finding->compute;
-    for (uint32_t row = 0, call = 0; call < compute->counted.count; row++) {
-        row = ap_row_set_next(&compute->counted, row);
-        compute->call_ns[call++] = finding->trace->events.dur_ns[row];
-    }
 }
 
 /* ---- sums ---- */
@@ -434,8 +430,8 @@ static void sum_calls(struct finding *finding)
     for (uint32_t row = 0, call = 0; call < compute->counted.count; row++) {
         row = ap_row_set_next(&compute->counted, row);
         struct ap_compute_group *group = &compute->groups[compute->group_of[call]];
-        uint32_t kernel = finding->kernel_of[call];
-        int64_t ns = compute->call_ns[call++];
+        uint32_t kernel = compute->is_host ? AP_NO_ROW : finding->kernel_of[call];
+        int64_t ns = ap_compute_call_ns(compute, finding->trace, row, call++);
         bool timed = compute->is_host || kernel != AP_NO_ROW;
         add_work(compute, &group->cost, timed);
         if (!timed)
@@ -475,9 +471,9 @@ static enum ap_status find_all(struct finding *finding, struct ap_error *reterr)
     AP_TRY(find_steps(finding, reterr));
     AP_TRY(take_graphs(finding, reterr));
     AP_TRY(find_counted(finding, reterr));
+    compute->is_host = !finding->facts->links.count;
     AP_TRY(group_calls(finding, reterr));
     forget_pairs(finding);
-    compute->is_host = !finding->facts->links.count;
     if (!compute->counted.count) {
         for (size_t i = 0; i < finding->facts->links.count; i++)
             if (ap_row_kind(finding->trace->events.tag[finding->facts->links.rows[i].row]) == AP_KIND_kernel)
@@ -485,12 +481,10 @@ static enum ap_status find_all(struct finding *finding, struct ap_error *reterr)
         return AP_OK;
     }
     AP_TRY(AP_ALLOC_CLEARED(compute->gate, finding->longest_ns, compute->group_count, reterr));
-    if (compute->is_host)
-        take_host_times(finding);
-    else
-        take_kernels(finding);
+    if (!compute->is_host)
+        AP_TRY(take_kernels(finding, reterr));
     sum_calls(finding);
-    return ap_compute_find_times(compute, finding->kernel_of, reterr);
+    return ap_compute_find_times(compute, finding->trace, finding->kernel_of, reterr);
 }
 
 enum ap_status ap_compute_init(struct ap_compute *compute, const struct ap_facts *facts, struct ap_gate *gate,

@@ -10,13 +10,13 @@
 
 /** What of a cost all ask for; the rest of it, which is 0 for most, lies apart: there may be as many groups as calls. */
 struct ap_kept_cost {
-    double flops, bytes, parameters; /* as in struct ap_call_cost */
+    double flops, bytes; /* as in struct ap_call_cost */
     enum ap_work_kind kind : 8;
     enum ap_element element : 8;
     unsigned flags : 15;
     unsigned is_unfolded : 1; /* of the group: kernels of a convolution make a matrix of the image first */
     uint32_t has;             /* its numbers that are not 0 */
-    size_t first;             /* of them, in the numbers of all groups */
+    uint32_t first;           /* byte of them, in the numbers of all groups */
 };
 
 /** Calls that are alike. */
@@ -39,12 +39,12 @@ struct ap_compute {
     struct ap_gate *gate;
     struct ap_row_set counted; /* rows of the calls, numbered */
     uint32_t *group_of;        /* by number of the call */
-    int64_t *call_ns;          /* likewise */
+    int64_t *call_ns;          /* likewise; NULL on the host, where rows tell it */
     struct ap_compute_group *groups;
     uint32_t group_count;
     size_t group_capacity;
-    uint32_t *numbers; /* of their costs: whole ones as they are, others as two halves */
-    size_t number_count, number_capacity;
+    uint8_t *numbers; /* of their costs, as kept_cost.c packs them */
+    size_t number_bytes, number_capacity;
     bool is_host;          /* no GPU work was recorded: times are of the host */
     int64_t kernel_ns;     /* of all kernels, without communication */
     int64_t waited_ns;     /* of kernels that ran within their call and took half of it at least: the call waited */
@@ -65,6 +65,15 @@ AP_MUST_CHECK enum ap_status ap_compute_init(struct ap_compute *compute, const s
                                              struct ap_error *reterr);
 void ap_compute_release(struct ap_compute *compute);
 
+/** What a call took: of its kernels, or on the host where none is recorded. */
+static inline int64_t ap_compute_call_ns(const struct ap_compute *compute, const struct ap_trace *trace, uint32_t row,
+                                         uint32_t call)
+{
+    return compute->call_ns ? compute->call_ns[call] : trace->events.dur_ns[row];
+}
+
+/** Elements of weights that a model holds, as in struct ap_call_cost. */
+double ap_compute_parameters(const struct ap_compute *compute, const struct ap_compute_group *group);
 /** All of what one call costs. */
 struct ap_call_cost ap_compute_cost(const struct ap_compute *compute, const struct ap_compute_group *group);
 /** Operations that count: of products, convolutions and attention; 0 for other work and where they are not known. */

@@ -60,28 +60,56 @@ static size_t largest_group(const struct ap_compute *compute)
     return largest;
 }
 
-/* Calls of a group side by side, by counting. */
-enum ap_status ap_compute_find_times(struct ap_compute *compute, const uint32_t *kernel_of, struct ap_error *reterr)
+/* Those of which several calls are timed, side by side: of one alone there is nothing to find. */
+static size_t place_groups(const struct ap_compute *compute, uint32_t *ends)
 {
-    size_t count = compute->counted.count, largest = largest_group(compute);
+    ends[0] = 0;
+    for (uint32_t group = 0; group < compute->group_count; group++) {
+        uint32_t timed = compute->groups[group].timed_count;
+        ends[group + 1] = ends[group] + (timed > 1 ? timed : 0);
+    }
+    return ends[compute->group_count];
+}
+
+/* By counting. */
+static void place_times(const struct ap_compute *compute, const struct ap_trace *trace, const uint32_t *kernel_of,
+                        uint32_t *ends, int64_t *times)
+{
+    for (uint32_t row = 0, call = 0; call < compute->counted.count; row++, call++) {
+        row = ap_row_set_next(&compute->counted, row);
+        uint32_t group = compute->group_of[call];
+        if (compute->groups[group].timed_count > 1 && (compute->is_host || kernel_of[call] != AP_NO_ROW))
+            times[ends[group]++] = ap_compute_call_ns(compute, trace, row, call);
+    }
+}
+
+static void describe_group(struct ap_compute *compute, struct ap_compute_group *group, const int64_t *times, int64_t *sorted)
+{
+    if (group->timed_count == 1)
+        group->median_ns = group->total_ns;
+    if (group->timed_count <= 1)
+        return;
+    describe_times(group, times, sorted, group->timed_count);
+    if (!compute->is_host && is_of_two_kinds(group, sorted, group->timed_count))
+        forget_cost(compute, group);
+}
+
+enum ap_status ap_compute_find_times(struct ap_compute *compute, const struct ap_trace *trace, const uint32_t *kernel_of,
+                                     struct ap_error *reterr)
+{
+    size_t count, largest = largest_group(compute);
     uint32_t *ends;
     int64_t *times = NULL, *sorted = NULL;
-    AP_TRY(AP_ALLOC_CLEARED(compute->gate, ends, (size_t)compute->group_count + 1, reterr));
-    enum ap_status status = AP_ALLOC(compute->gate, times, count, reterr);
+    AP_TRY(AP_ALLOC(compute->gate, ends, (size_t)compute->group_count + 1, reterr));
+    count = place_groups(compute, ends);
+    enum ap_status status = count ? AP_ALLOC(compute->gate, times, count, reterr) : AP_OK;
     AP_AND_THEN(status, AP_ALLOC(compute->gate, sorted, largest, reterr));
     if (status == AP_OK) {
-        for (uint32_t group = 0; group < compute->group_count; group++)
-            ends[group + 1] = ends[group] + compute->groups[group].timed_count;
-        for (uint32_t call = 0; call < count; call++)
-            if (compute->is_host || kernel_of[call] != AP_NO_ROW)
-                times[ends[compute->group_of[call]]++] = compute->call_ns[call];
+        if (count)
+            place_times(compute, trace, kernel_of, ends, times);
         for (uint32_t group = 0; group < compute->group_count; group++) {
-            size_t timed = compute->groups[group].timed_count;
-            if (!timed)
-                continue;
-            describe_times(&compute->groups[group], times + ends[group] - timed, sorted, timed);
-            if (!compute->is_host && is_of_two_kinds(&compute->groups[group], sorted, timed))
-                forget_cost(compute, &compute->groups[group]);
+            size_t timed = compute->groups[group].timed_count > 1 ? compute->groups[group].timed_count : 0;
+            describe_group(compute, &compute->groups[group], timed ? times + ends[group] - timed : NULL, sorted);
         }
     }
     AP_FREE(compute->gate, times, count);

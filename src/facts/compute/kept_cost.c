@@ -8,6 +8,7 @@
 
 static const uint16_t rare_numbers[] = {
 #define RARE(member) offsetof(struct ap_call_cost, member)
+    RARE(parameters),
     RARE(batch),
     RARE(m),
     RARE(n),
@@ -40,33 +41,46 @@ static const uint16_t flags[] = {
     RARE(shortens),          RARE(repeats),      RARE(unpacks),       RARE(is_training),
 #undef RARE
 };
-#define NUMBER_WORDS (sizeof(double) / sizeof(uint32_t))
-#define IS_NARROW (1u << 14) /* of the flags: its numbers are whole ones of 32 bits, as sizes are */
+#define IS_WHOLE (1u << 14) /* of the flags: its numbers are whole ones, as sizes are: seven bits a byte, the lowest first */
+#define LARGEST_WHOLE ((double)(UINT64_C(1) << 53))
+#define BYTES_MAX 8 /* of a number: seven bits each of 53, or a double */
 _Static_assert(AP_COUNT_OF(flags) <= 14, "flags and narrow ones fit");
-_Static_assert(sizeof(struct ap_call_cost) == (AP_COUNT_OF(rare_numbers) + 7) * sizeof(double) || _Alignof(double) < 8,
+_Static_assert(sizeof(struct ap_call_cost) == (AP_COUNT_OF(rare_numbers) + 6) * sizeof(double) || _Alignof(double) < 8,
                "a number more is kept here, too");
+
+static double take_number(const struct ap_kept_cost *kept, const uint8_t **at)
+{
+    double number;
+    uint64_t whole = 0;
+    if (kept->flags & IS_WHOLE) {
+        unsigned shift = 0;
+        for (; **at & 0x80; shift += 7)
+            whole |= (uint64_t)(*(*at)++ & 0x7f) << shift;
+        return (double)(whole | (uint64_t) * (*at)++ << shift);
+    }
+    memcpy(&number, *at, sizeof(number));
+    *at += sizeof(number);
+    return number;
+}
 
 struct ap_call_cost ap_compute_cost(const struct ap_compute *compute, const struct ap_compute_group *group)
 {
     const struct ap_kept_cost *kept = &group->cost;
-    struct ap_call_cost cost = { .kind = kept->kind,
-                                 .element = kept->element,
-                                 .flops = kept->flops,
-                                 .bytes = kept->bytes,
-                                 .parameters = kept->parameters };
-    const uint32_t *number = kept->has ? compute->numbers + kept->first : NULL;
-    for (size_t i = 0; kept->has >> i; i++) {
-        if (!(kept->has >> i & 1))
-            continue;
-        double value = kept->flags & IS_NARROW ? *number : 0;
-        if (!(kept->flags & IS_NARROW))
-            memcpy(&value, number, sizeof(value));
-        memcpy((char *)&cost + rare_numbers[i], &value, sizeof(value));
-        number += kept->flags & IS_NARROW ? 1 : NUMBER_WORDS;
+    struct ap_call_cost cost = { .kind = kept->kind, .element = kept->element, .flops = kept->flops, .bytes = kept->bytes };
+    const uint8_t *at = kept->has ? compute->numbers + kept->first : NULL;
+    for (uint32_t left = kept->has; left; left &= left - 1) {
+        double number = take_number(kept, &at);
+        memcpy((char *)&cost + rare_numbers[__builtin_ctz(left)], &number, sizeof(number));
     }
     for (size_t i = 0; i < AP_COUNT_OF(flags); i++)
         *(bool *)((char *)&cost + flags[i]) = kept->flags >> i & 1;
     return cost;
+}
+
+double ap_compute_parameters(const struct ap_compute *compute, const struct ap_compute_group *group)
+{
+    const uint8_t *at = group->cost.has & 1 ? compute->numbers + group->cost.first : NULL; /* the first of rare numbers */
+    return at ? take_number(&group->cost, &at) : 0;
 }
 
 static double rare_number(const struct ap_call_cost *cost, size_t i)
@@ -76,15 +90,30 @@ static double rare_number(const struct ap_call_cost *cost, size_t i)
     return number;
 }
 
-/* Minus zero is no number of these. */
-static bool is_narrow(const struct ap_call_cost *cost)
+static bool is_whole(const struct ap_call_cost *cost)
 {
     for (size_t i = 0; i < AP_COUNT_OF(rare_numbers); i++) {
         double number = rare_number(cost, i);
-        if (!(number >= 0 && number <= UINT32_MAX && number == (double)(uint32_t)number))
+        if (!(number >= 0 && number < LARGEST_WHOLE && number == (double)(uint64_t)number))
             return false;
     }
     return true;
+}
+
+/* There is room for BYTES_MAX. */
+static void add_number(struct ap_compute *compute, double number, bool is_whole)
+{
+    uint8_t *at = compute->numbers + compute->number_bytes;
+    if (is_whole) {
+        uint64_t whole = (uint64_t)number;
+        for (; whole > 0x7f; whole >>= 7)
+            *at++ = (uint8_t)(whole | 0x80);
+        *at++ = (uint8_t)whole;
+    } else {
+        memcpy(at, &number, sizeof(number));
+        at += sizeof(number);
+    }
+    compute->number_bytes = (size_t)(at - compute->numbers);
 }
 
 enum ap_status ap_keep_cost(struct ap_compute *compute, const struct ap_call_cost *cost, struct ap_kept_cost *ret_kept,
@@ -92,24 +121,20 @@ enum ap_status ap_keep_cost(struct ap_compute *compute, const struct ap_call_cos
 {
     struct ap_kept_cost kept = { .flops = cost->flops,
                                  .bytes = cost->bytes,
-                                 .parameters = cost->parameters,
                                  .kind = cost->kind,
                                  .element = cost->element,
-                                 .flags = is_narrow(cost) ? IS_NARROW : 0,
-                                 .first = compute->number_count };
+                                 .flags = is_whole(cost) ? IS_WHOLE : 0,
+                                 .first = (uint32_t)compute->number_bytes };
+    if (compute->number_bytes > UINT32_MAX)
+        return ap_fail(reterr, AP_ERROR_LIMIT, "more than 4 GiB of sizes of operators: record a shorter run");
+    AP_TRY(AP_RESERVE(compute->gate, compute->numbers, compute->number_capacity,
+                      compute->number_bytes + AP_COUNT_OF(rare_numbers) * BYTES_MAX, reterr));
     for (size_t i = 0; i < AP_COUNT_OF(rare_numbers); i++) {
         double number = rare_number(cost, i);
-        uint32_t words[NUMBER_WORDS] = { 0 };
         if (number == 0)
             continue;
         kept.has |= UINT32_C(1) << i;
-        if (kept.flags & IS_NARROW)
-            words[0] = (uint32_t)number;
-        else
-            memcpy(words, &number, sizeof(number));
-        for (size_t word = 0; word < (kept.flags & IS_NARROW ? 1 : NUMBER_WORDS); word++)
-            AP_TRY_ADD(compute->gate, compute->numbers, compute->number_count, compute->number_capacity, reterr,
-                       words[word]);
+        add_number(compute, number, kept.flags & IS_WHOLE);
     }
     for (size_t i = 0; i < AP_COUNT_OF(flags); i++)
         kept.flags |= *(const bool *)((const char *)cost + flags[i]) ? 1u << i : 0;

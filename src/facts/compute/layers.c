@@ -130,10 +130,10 @@ static void add_calls(struct finding *finding, const struct ap_compute *compute,
         const struct ap_compute_group *group = &compute->groups[number];
         struct ap_layer *layer = layer_of(finding, row, &backward);
         *(backward ? &layer->backward_flops : &layer->forward_flops) += ap_compute_matrix_flops(&group->cost);
-        if (group->timed_count)
+        if (rooflines && group->timed_count)
             layer->lost_ns += rooflines[number].lost_ns / group->timed_count;
         if (!backward)
-            layer->weights += group->cost.parameters;
+            layer->weights += ap_compute_parameters(compute, group);
     }
 }
 

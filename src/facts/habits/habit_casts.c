@@ -104,7 +104,7 @@ static void add_shape(struct casts *casts, uint32_t index, double share)
     const struct ap_shape_cost *shape = &casts->work->shapes[index];
     struct ap_habit *habit = &casts->habits->of[AP_HABIT_cast_again];
     bool *overflowed = &casts->habits->overflowed;
-    int64_t host_ns = shape->cost.host_total_ns, device_ns = shape->cost.device_total_ns;
+    int64_t host_ns = shape->cost.host_total_ns, device_ns = ap_device_cost(casts->work, &shape->cost)->total_ns;
     habit->total_ns = ap_add_sat(habit->total_ns, host_ns, overflowed);
     habit->saves_ns = ap_add_sat(habit->saves_ns, ap_share_of(host_ns, share), overflowed);
     habit->device_ns = ap_add_sat(habit->device_ns, device_ns, overflowed);

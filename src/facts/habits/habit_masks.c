@@ -94,8 +94,9 @@ static double called_ratio(const struct ap_facts *facts, const struct ap_host_wo
     double own_ns = 0, all_ns = 0;
     for (uint32_t i = 0; i < work->op_count; i++)
         if (is_put(facts, work->ops[i].cost.name)) {
-            own_ns = (double)work->ops[i].cost.device_self_ns;
-            all_ns = (double)work->ops[i].cost.device_total_ns;
+            const struct ap_device_cost *cost = ap_device_cost(work, &work->ops[i].cost);
+            own_ns = (double)cost->self_ns;
+            all_ns = (double)cost->total_ns;
         }
     return own_ns > 0 && all_ns > own_ns ? (all_ns - own_ns) / own_ns : 0;
 }
@@ -112,7 +113,7 @@ void ap_habits_of_masks(struct ap_habits *habits, const struct ap_facts *facts, 
         double of_shape = is_put(facts, shape->cost.name) ? whole_of_most(facts, shape->signature) : 0;
         if (of_shape <= 0)
             continue;
-        int64_t device_ns = shape->cost.device_self_ns;
+        int64_t device_ns = ap_device_cost(work, &shape->cost)->self_ns;
         device_ns = ap_add_sat(device_ns, ap_share_of(device_ns, called), &habits->overflowed);
         habit->count += shape->cost.calls;
         habit->total_ns = ap_add_sat(habit->total_ns, shape->cost.host_total_ns, &habits->overflowed);

@@ -17,14 +17,13 @@ void ap_habit_add_shape(struct ap_habit_shapes *shapes, enum ap_habit_id id, uin
 {
     const struct ap_shape_cost *shape = &shapes->work->shapes[index];
     struct ap_habit *habit = &shapes->habits->of[id];
-    int64_t self_ns = shape->cost.host_self_ns;
+    int64_t self_ns = shape->cost.host_self_ns, device_ns = ap_device_cost(shapes->work, &shape->cost)->self_ns;
     habit->count += shape->cost.calls;
     habit->total_ns = ap_add_sat(habit->total_ns, self_ns, &shapes->habits->overflowed);
     habit->saves_ns = ap_add_sat(habit->saves_ns, ap_share_of(self_ns, share), &shapes->habits->overflowed);
     habit->has_device = shapes->facts->links.count > 0;
-    habit->device_ns = ap_add_sat(habit->device_ns, shape->cost.device_self_ns, &shapes->habits->overflowed);
-    habit->device_saves_ns =
-        ap_add_sat(habit->device_saves_ns, ap_share_of(shape->cost.device_self_ns, share), &shapes->habits->overflowed);
+    habit->device_ns = ap_add_sat(habit->device_ns, device_ns, &shapes->habits->overflowed);
+    habit->device_saves_ns = ap_add_sat(habit->device_saves_ns, ap_share_of(device_ns, share), &shapes->habits->overflowed);
     if (habit->row != AP_NO_ROW && habit->longest_ns >= self_ns)
         return;
     habit->longest_ns = self_ns;

@@ -47,16 +47,15 @@ static uint32_t caller_of(struct ap_gap_names *names, uint32_t row)
 /* The number of the pair. A gap is in the same few names again and again. */
 static enum ap_status number_of(struct ap_gap_names *names, uint32_t gap_and_cause, uint32_t name, uint32_t *ret_number)
 {
-    if (!names->number_of)
-        AP_TRY(AP_ALLOC_CLEARED(names->gate, names->number_of, ap_trace_id_count(names->trace), NULL));
-    uint32_t last = names->number_of[name];
-    if (last < names->map.count && names->map.pairs[last].a == gap_and_cause && names->map.pairs[last].b == name) {
-        *ret_number = last;
+    uint32_t *last = &names->number_of[name % AP_COUNT_OF(names->number_of)];
+    if (*last < names->map.count && names->map.pairs[*last].a == gap_and_cause && names->map.pairs[*last].b == name) {
+        *ret_number = *last;
         return AP_OK;
     }
     AP_TRY(ap_pair_map_add(&names->map, gap_and_cause, name, ret_number, NULL));
-    names->number_of[name] = *ret_number;
-    return AP_RESERVE(names->gate, names->sums, names->sum_capacity, names->map.count, NULL);
+    *last = *ret_number;
+    AP_TRY(AP_RESERVE(names->gate, names->sum_ns, names->sum_capacity, names->map.count, NULL));
+    return AP_RESERVE(names->gate, names->rows, names->row_capacity, names->map.count, NULL);
 }
 
 void ap_gap_names_add(struct ap_gap_names *names, struct ap_gap_detail *details, uint32_t detail, enum ap_idle_cause cause,
@@ -73,13 +72,15 @@ void ap_gap_names_add(struct ap_gap_names *names, struct ap_gap_detail *details,
         number_of(names, detail * AP_IDLE_CAUSE_COUNT_ + (uint32_t)cause, names->trace->events.name[row], &number) != AP_OK;
     if (names->failed)
         return;
-    if (number == before)
-        names->sums[number] = (struct ap_gap_sum_of_name){ 0, row };
-    names->sums[number].dur_ns = ap_add_sat(names->sums[number].dur_ns, dur_ns, &overflowed);
-    if (names->sums[number].dur_ns <= details[detail].host_row_ns[cause])
+    if (number == before) {
+        names->sum_ns[number] = 0;
+        names->rows[number] = row;
+    }
+    names->sum_ns[number] = ap_add_sat(names->sum_ns[number], dur_ns, &overflowed);
+    if (names->sum_ns[number] <= details[detail].host_row_ns[cause])
         return;
     details[detail].host_row[cause] = row;
-    details[detail].host_row_ns[cause] = names->sums[number].dur_ns;
+    details[detail].host_row_ns[cause] = names->sum_ns[number];
 }
 
 enum ap_status ap_gap_names_keep(const struct ap_gap_names *names, enum ap_idle_cause cause, int64_t least_ns,
@@ -87,14 +88,14 @@ enum ap_status ap_gap_names_keep(const struct ap_gap_names *names, enum ap_idle_
 {
     size_t count = 0;
     for (uint32_t i = 0; i < names->map.count; i++)
-        count += names->map.pairs[i].a % AP_IDLE_CAUSE_COUNT_ == (uint32_t)cause && names->sums[i].dur_ns >= least_ns;
+        count += names->map.pairs[i].a % AP_IDLE_CAUSE_COUNT_ == (uint32_t)cause && names->sum_ns[i] >= least_ns;
     if (!count)
         return AP_OK;
     AP_TRY(AP_ALLOC(split->gate, split->named, count, reterr));
     for (uint32_t i = 0; i < names->map.count; i++)
-        if (names->map.pairs[i].a % AP_IDLE_CAUSE_COUNT_ == (uint32_t)cause && names->sums[i].dur_ns >= least_ns)
-            split->named[split->named_count++] = (struct ap_gap_name){ names->map.pairs[i].a / AP_IDLE_CAUSE_COUNT_,
-                                                                       names->sums[i].row, names->sums[i].dur_ns };
+        if (names->map.pairs[i].a % AP_IDLE_CAUSE_COUNT_ == (uint32_t)cause && names->sum_ns[i] >= least_ns)
+            split->named[split->named_count++] =
+                (struct ap_gap_name){ names->map.pairs[i].a / AP_IDLE_CAUSE_COUNT_, names->rows[i], names->sum_ns[i] };
     return AP_OK;
 }
 
@@ -103,6 +104,6 @@ void ap_gap_names_release(struct ap_gap_names *names)
     if (names->frames.kinds)
         ap_user_frames_release(&names->frames);
     ap_pair_map_release(&names->map);
-    AP_FREE(names->gate, names->number_of, ap_trace_id_count(names->trace));
-    AP_FREE(names->gate, names->sums, names->sum_capacity);
+    AP_FREE(names->gate, names->sum_ns, names->sum_capacity);
+    AP_FREE(names->gate, names->rows, names->row_capacity);
 }

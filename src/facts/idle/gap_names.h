@@ -18,13 +18,11 @@ struct ap_gap_names {
     const struct ap_trace *trace;
     const struct ap_host_tree *tree;
     struct ap_user_frames frames;
-    struct ap_pair_map map; /* of gap and cause, and name */
-    uint32_t *number_of;    /* by name: the number of its pair that was used last, or of another one */
-    struct ap_gap_sum_of_name {
-        int64_t dur_ns;
-        uint32_t row; /* the first one of the name in the gap */
-    } * sums;         /* by number of the pair */
-    size_t sum_capacity;
+    struct ap_pair_map map;   /* of gap and cause, and name */
+    uint32_t number_of[1024]; /* by name, which share places: the number of a pair that was used last, or of another one */
+    int64_t *sum_ns;          /* by number of the pair */
+    uint32_t *rows;           /* likewise: the first one of the name in the gap */
+    size_t sum_capacity, row_capacity;
     struct ap_known_caller known[64];
     bool failed; /* for want of memory */
 };

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "autograd.h"
 
+#include "key_table.h"
+#include "sort.h"
+
 #include "poison.h"
 
 /* Threads that run forward operators: more of them are left out of the search. */
@@ -18,18 +21,13 @@ struct linking {
     const struct ap_row_order *order;
     const struct ap_host_tree *tree;
     struct numbered forward, backward;
-    struct ap_pair_map sequences; /* (sequence, 0) of backward rows */
-    int64_t *first_backward_ns;   /* by number of a sequence */
-    size_t sequence_capacity;
-    struct ap_pair_map producers; /* (sequence, track) */
+    struct ap_key_table sequences; /* of backward rows: the one that starts first */
+    struct ap_pair_map producers;  /* (sequence, track) */
     uint32_t *producer_rows;
     size_t producer_capacity;
     struct ap_pair_map votes; /* (forward thread, track) */
     uint32_t *vote_counts;
     size_t vote_capacity;
-    struct ap_pair_map keys; /* (forward thread, sequence) */
-    uint32_t *key_nodes;     /* the first node of the key; AP_PAIR_NONE = it was found ambiguous */
-    size_t key_capacity;
     uint32_t tracks[FORWARD_TRACKS];
     size_t track_count;
 };
@@ -55,15 +53,22 @@ static enum ap_status list_numbered(struct linking *linking, struct ap_error *re
 
 static enum ap_status find_backward_sequences(struct linking *linking, struct ap_error *reterr)
 {
-    for (size_t i = 0; i < linking->backward.count; i++) {
-        uint32_t row = linking->backward.rows[i], number, before = linking->sequences.count;
-        const struct ap_op_detail *op = op_of(linking, row);
-        int64_t start_ns = linking->trace->events.start_ns[row];
-        AP_TRY(ap_pair_map_add(&linking->sequences, op->sequence, 0, &number, reterr));
-        AP_TRY(AP_RESERVE(linking->autograd->gate, linking->first_backward_ns, linking->sequence_capacity,
-                          linking->sequences.count, reterr));
-        if (number == before || start_ns < linking->first_backward_ns[number])
-            linking->first_backward_ns[number] = start_ns;
+    const struct numbered *backward = &linking->backward;
+    const int64_t *start_ns = linking->trace->events.start_ns;
+    ap_link_key lowest = UINT32_MAX, highest = 0;
+    for (size_t i = 0; i < backward->count; i++) {
+        ap_link_key sequence = op_of(linking, backward->rows[i])->sequence;
+        lowest = sequence < lowest ? sequence : lowest;
+        highest = sequence > highest ? sequence : highest;
+    }
+    AP_TRY(ap_key_table_init(&linking->sequences, linking->autograd->gate, backward->count, lowest, highest, reterr));
+    for (size_t i = 0; i < backward->count; i++)
+        ap_key_table_add(&linking->sequences, op_of(linking, backward->rows[i])->sequence);
+    AP_TRY(ap_key_table_finish(&linking->sequences, reterr));
+    for (size_t i = 0; i < backward->count; i++) {
+        uint32_t row = backward->rows[i], *first = ap_key_table_find(&linking->sequences, op_of(linking, row)->sequence);
+        if (*first == AP_ID_NONE || start_ns[row] < start_ns[*first])
+            *first = row;
     }
     return AP_OK;
 }
@@ -85,8 +90,8 @@ static enum ap_status find_producers(struct linking *linking, struct ap_error *r
     for (size_t i = 0; i < linking->forward.count; i++) {
         uint32_t row = linking->forward.rows[i], track = linking->trace->events.track[row], number;
         const struct ap_op_detail *op = op_of(linking, row);
-        uint32_t sequence = ap_pair_map_find(&linking->sequences, op->sequence, 0);
-        if (sequence == AP_PAIR_NONE || linking->trace->events.start_ns[row] >= linking->first_backward_ns[sequence] ||
+        const uint32_t *first = ap_key_table_find(&linking->sequences, op->sequence);
+        if (!first || linking->trace->events.start_ns[row] >= linking->trace->events.start_ns[*first] ||
             !is_searched(linking, track))
             continue;
         AP_TRY(ap_pair_map_add(&linking->producers, op->sequence, track, &number, reterr));
@@ -172,24 +177,43 @@ static bool only_ran_before(const struct ap_trace *trace, const struct ap_autogr
            ap_text_starts_with(ap_row_name(trace, node->producer), "aten::");
 }
 
-static enum ap_status count_ambiguous(struct linking *linking, uint32_t node, struct ap_error *reterr)
+static bool earlier_number(const void *context, uint32_t a, uint32_t b)
+{
+    const struct linking *linking = context;
+    const struct ap_op_detail *x = op_of(linking, linking->autograd->nodes[a].row),
+                              *y = op_of(linking, linking->autograd->nodes[b].row);
+    AP_SMALLER_FIRST(x->forward_thread, y->forward_thread);
+    AP_SMALLER_FIRST(x->sequence, y->sequence);
+    return a < b;
+}
+
+static struct ap_text node_name(const struct linking *linking, uint32_t node)
+{
+    return ap_autograd_node_name(linking->trace, linking->autograd->nodes[node].name_row);
+}
+
+/* Nodes of one number side by side: it is ambiguous where one has another name than the first. */
+static enum ap_status count_ambiguous(struct linking *linking, struct ap_error *reterr)
 {
     struct ap_autograd *autograd = linking->autograd;
-    const struct ap_op_detail *op = op_of(linking, autograd->nodes[node].row);
-    uint32_t number, before = linking->keys.count;
-    AP_TRY(ap_pair_map_add(&linking->keys, op->forward_thread, op->sequence, &number, reterr));
-    AP_TRY(AP_RESERVE(autograd->gate, linking->key_nodes, linking->key_capacity, linking->keys.count, reterr));
-    if (number == before) {
-        linking->key_nodes[number] = node;
-        return AP_OK;
+    uint32_t *nodes, count = (uint32_t)autograd->node_count;
+    AP_TRY(AP_ALLOC(autograd->gate, nodes, count, reterr));
+    for (uint32_t i = 0; i < count; i++)
+        nodes[i] = i;
+    enum ap_status status = ap_sort_list(autograd->gate, nodes, count, earlier_number, linking, reterr);
+    for (uint32_t first = 0, i = 1; i < count && status == AP_OK; i++) {
+        if (!same_number(op_of(linking, autograd->nodes[nodes[first]].row), op_of(linking, autograd->nodes[nodes[i]].row)))
+            first = i;
+        bool differs = !ap_text_equal(node_name(linking, nodes[first]), node_name(linking, nodes[i]));
+        autograd->ambiguous_count += differs;
+        /* It is counted once: the rest of its nodes is passed over. */
+        while (differs && i + 1 < count &&
+               same_number(op_of(linking, autograd->nodes[nodes[first]].row),
+                           op_of(linking, autograd->nodes[nodes[i + 1]].row)))
+            i++;
     }
-    uint32_t first = linking->key_nodes[number];
-    if (first != AP_PAIR_NONE && !ap_text_equal(ap_autograd_node_name(linking->trace, autograd->nodes[first].name_row),
-                                                ap_autograd_node_name(linking->trace, autograd->nodes[node].name_row))) {
-        autograd->ambiguous_count++;
-        linking->key_nodes[number] = AP_PAIR_NONE;
-    }
-    return AP_OK;
+    AP_FREE(autograd->gate, nodes, count);
+    return status;
 }
 
 static enum ap_status add_to_pair(struct linking *linking, uint32_t index, struct ap_error *reterr)
@@ -236,11 +260,9 @@ static void forget_numbered(struct linking *linking, struct numbered *numbered)
 
 static void forget_sequences(struct linking *linking)
 {
-    ap_pair_map_release(&linking->sequences);
+    ap_key_table_release(&linking->sequences);
+    linking->sequences = (struct ap_key_table){ .gate = linking->autograd->gate };
     forget_numbered(linking, &linking->forward);
-    AP_FREE(linking->autograd->gate, linking->first_backward_ns, linking->sequence_capacity);
-    linking->first_backward_ns = NULL;
-    linking->sequence_capacity = 0;
 }
 
 static void forget_producers(struct linking *linking)
@@ -268,8 +290,7 @@ static enum ap_status link_nodes(struct linking *linking, struct ap_error *reter
     for (uint32_t i = 0; i < autograd->node_count; i++)
         autograd->nodes[i].producer = producer_of(linking, autograd->nodes[i].row);
     forget_producers(linking);
-    for (uint32_t i = 0; i < autograd->node_count; i++)
-        AP_TRY(count_ambiguous(linking, i, reterr));
+    AP_TRY(count_ambiguous(linking, reterr));
     AP_TRY(ap_row_set_init(&autograd->chosen.rows, autograd->gate, linking->trace->events.count, reterr));
     for (uint32_t i = 0; i < autograd->node_count; i++) {
         if (autograd->nodes[i].producer != AP_NO_ROW && only_ran_before(linking->trace, &autograd->nodes[i]))
@@ -287,13 +308,12 @@ enum ap_status ap_autograd_init(struct ap_autograd *autograd, const struct ap_tr
 {
     *autograd = (struct ap_autograd){ .gate = gate, .pair_map = { .gate = gate }, .chosen = { .rows = { .gate = gate } } };
     struct linking linking = { .autograd = autograd, .trace = trace, .order = order, .tree = tree };
-    linking.sequences.gate = linking.producers.gate = linking.votes.gate = linking.keys.gate = gate;
+    linking.sequences.gate = linking.sequences.keys.gate = linking.sequences.map.gate = gate;
+    linking.producers.gate = linking.votes.gate = gate;
     enum ap_status status = link_nodes(&linking, reterr);
     forget_sequences(&linking);
     forget_numbered(&linking, &linking.backward);
     forget_producers(&linking);
-    ap_pair_map_release(&linking.keys);
-    AP_FREE(gate, linking.key_nodes, linking.key_capacity);
     return status;
 }
 

@@ -88,32 +88,50 @@ static inline void add_to(struct ap_host_work *work, int64_t *sum_ns, int64_t ns
     *sum_ns = ap_add_sat(*sum_ns, ns, &work->overflowed);
 }
 
+static enum ap_status need_device_cost(struct ap_host_work *work, struct ap_work_cost *cost, struct ap_error *reterr)
+{
+    if (cost->device)
+        return AP_OK;
+    AP_TRY_ADD(work->gate, work->device_costs, work->device_cost_count, work->device_cost_capacity, reterr,
+               (struct ap_device_cost){ .rows = 0 });
+    cost->device = (uint32_t)work->device_cost_count;
+    return AP_OK;
+}
+
 static void note_slowest(const struct sweep *sweep, struct ap_work_cost *cost, const struct ap_nest_row *closed)
 {
     const int64_t *dur_ns = sweep->trace->events.dur_ns;
-    if (cost->calls &&
-        (closed->device_total_ns < cost->slowest_device_ns ||
-         (closed->device_total_ns == cost->slowest_device_ns && dur_ns[closed->row] <= dur_ns[cost->slowest_row])))
+    int64_t slowest_ns = ap_device_cost(sweep->work, cost)->slowest_ns;
+    if (cost->calls && (closed->device_total_ns < slowest_ns ||
+                        (closed->device_total_ns == slowest_ns && dur_ns[closed->row] <= dur_ns[cost->slowest_row])))
         return;
     cost->slowest_row = closed->row;
-    cost->slowest_device_ns = closed->device_total_ns;
+    if (cost->device)
+        sweep->work->device_costs[cost->device - 1].slowest_ns = closed->device_total_ns;
 }
 
 /* All but the GPU total, which a name within itself must not have twice. */
-static void add_cost(struct sweep *sweep, struct ap_work_cost *cost, const struct ap_nest_row *closed)
+static enum ap_status add_cost(struct sweep *sweep, struct ap_work_cost *cost, const struct ap_nest_row *closed,
+                               struct ap_error *reterr)
 {
     struct ap_host_work *work = sweep->work;
+    if (closed->device_rows)
+        AP_TRY(need_device_cost(work, cost, reterr));
     note_slowest(sweep, cost, closed);
     cost->calls++;
     add_to(work, &cost->host_total_ns, closed->end_ns - closed->start_ns);
     add_to(work, &cost->host_self_ns, closed->host_self_ns);
-    add_to(work, &cost->device_self_ns, closed->device_self_ns);
+    if (closed->device_rows)
+        add_to(work, &work->device_costs[cost->device - 1].self_ns, closed->device_self_ns);
+    return AP_OK;
 }
 
-static void add_device_total(struct ap_host_work *work, struct ap_work_cost *cost, const struct ap_nest_row *closed)
+static void add_device_total(struct ap_host_work *work, const struct ap_work_cost *cost, const struct ap_nest_row *closed)
 {
-    add_to(work, &cost->device_total_ns, closed->device_total_ns);
-    cost->device_rows += closed->device_rows;
+    if (!closed->device_rows)
+        return;
+    add_to(work, &work->device_costs[cost->device - 1].total_ns, closed->device_total_ns);
+    work->device_costs[cost->device - 1].rows += closed->device_rows;
 }
 
 /* The number of a pair, whose entry in the array is made where it is new. */
@@ -198,8 +216,7 @@ static enum ap_status add_shape(struct sweep *sweep, const struct ap_nest_row *c
     work->shapes[number].cost.name = name;
     work->shapes[number].signature = signature;
     note_strides(sweep->trace, &work->shapes[number], op->arguments);
-    add_cost(sweep, &work->shapes[number].cost, closed);
-    return AP_OK;
+    return add_cost(sweep, &work->shapes[number].cost, closed, reterr);
 }
 
 static void note_chosen(struct sweep *sweep, const struct ap_nest_row *closed)
@@ -232,7 +249,7 @@ static enum ap_status close_op(void *context, const struct ap_nest_row *closed, 
     struct sweep *sweep = context;
     struct ap_host_work *work = sweep->work;
     struct ap_op_cost *op = &work->ops[closed->id];
-    add_cost(sweep, &op->cost, closed);
+    AP_TRY(add_cost(sweep, &op->cost, closed, reterr));
     vote_for_caller(sweep, op, closed);
     add_to(work, &work->host_self_ns, closed->host_self_ns);
     add_to(work, &work->in_ops_device_ns, closed->device_self_ns);
@@ -250,17 +267,13 @@ static enum ap_status close_op(void *context, const struct ap_nest_row *closed, 
 static enum ap_status close_module(void *context, const struct ap_nest_row *closed, struct ap_error *reterr)
 {
     struct sweep *sweep = context;
-    (void)reterr;
-    add_cost(sweep, &sweep->work->modules[closed->id].cost, closed);
-    return AP_OK;
+    return add_cost(sweep, &sweep->work->modules[closed->id].cost, closed, reterr);
 }
 
 static enum ap_status close_frame(void *context, const struct ap_nest_row *closed, struct ap_error *reterr)
 {
     struct sweep *sweep = context;
-    (void)reterr;
-    add_cost(sweep, &sweep->work->frames[closed->id], closed);
-    return AP_OK;
+    return add_cost(sweep, &sweep->work->frames[closed->id], closed, reterr);
 }
 
 /* ---------------------------------------------------------------------------------------------------------- sweep */
@@ -426,11 +439,13 @@ static enum ap_status go_over(struct sweep *sweep, struct ap_error *reterr)
 }
 
 /* The time of a module is its own and that of all below it. */
-static void add_up_modules(struct ap_host_work *work)
+static enum ap_status add_up_modules(struct ap_host_work *work, struct ap_error *reterr)
 {
     for (uint32_t i = 0; i < work->module_map.count; i++) {
-        work->modules[i].cost.host_total_ns = work->modules[i].cost.host_self_ns;
-        work->modules[i].cost.device_total_ns = work->modules[i].cost.device_self_ns;
+        const struct ap_work_cost *cost = &work->modules[i].cost;
+        work->modules[i].cost.host_total_ns = cost->host_self_ns;
+        if (cost->device)
+            work->device_costs[cost->device - 1].total_ns = work->device_costs[cost->device - 1].self_ns;
     }
     for (uint32_t i = work->module_map.count; i-- > 0;) {
         const struct ap_module_cost *module = &work->modules[i];
@@ -438,8 +453,12 @@ static void add_up_modules(struct ap_host_work *work)
             continue;
         struct ap_work_cost *parent = &work->modules[module->parent].cost;
         add_to(work, &parent->host_total_ns, module->cost.host_total_ns);
-        add_to(work, &parent->device_total_ns, module->cost.device_total_ns);
+        if (!module->cost.device)
+            continue;
+        AP_TRY(need_device_cost(work, parent, reterr));
+        add_to(work, &work->device_costs[parent->device - 1].total_ns, ap_device_cost(work, &module->cost)->total_ns);
     }
+    return AP_OK;
 }
 
 static enum ap_status new_column(struct sweep *sweep, uint32_t **column, struct ap_error *reterr)
@@ -502,8 +521,7 @@ enum ap_status ap_host_work_init(struct ap_host_work *work, const struct ap_host
     struct sweep sweep = { .work = work, .input = input, .trace = input->trace, .step = { input->steps, 0 } };
     enum ap_status status = sweep_init(&sweep, reterr);
     AP_AND_THEN(status, go_over(&sweep, reterr));
-    if (status == AP_OK)
-        add_up_modules(work);
+    AP_AND_THEN(status, add_up_modules(work, reterr));
     work->overflowed |= sweep.ops.overflowed || sweep.modules.overflowed || sweep.frames.overflowed;
     sweep_release(&sweep);
     forget_pairs(work);
@@ -520,6 +538,7 @@ void ap_host_work_release(struct ap_host_work *work)
     ap_pair_map_release(&work->class_id_map);
     ap_strpool_release(&work->classes);
     AP_FREE(work->gate, work->class_ids, work->class_id_capacity);
+    AP_FREE(work->gate, work->device_costs, work->device_cost_capacity);
     AP_FREE(work->gate, work->ops, work->op_capacity);
     AP_FREE(work->gate, work->first_slots, work->first_slot_capacity);
     AP_FREE(work->gate, work->shapes, work->shape_capacity);

@@ -13,12 +13,18 @@
 /* There may be as many as rows, so they are small. */
 struct ap_work_cost {
     int64_t host_total_ns, host_self_ns; /* of rows placed in time: self = innermost open one of its kind on the thread */
-    int64_t device_self_ns;              /* launched while it was the innermost open one of its kind */
-    int64_t device_total_ns;             /* launched in it or in what it called; a name within itself counts once */
-    uint32_t calls, device_rows;         /* rows of GPU work: in all; there are no more rows than that */
-    uint32_t slowest_row;                /* the one with the most GPU work, then the longest one */
-    uint32_t name;                       /* whose cost it is: an operator's, a frame's; of a module: its class, of classes */
-    int64_t slowest_device_ns;
+    uint32_t calls;
+    uint32_t slowest_row; /* the one with the most GPU work, then the longest one */
+    uint32_t name;        /* whose cost it is: an operator's, a frame's; of a module: its class, of classes */
+    uint32_t device; /* number + 1 of its GPU work in device_costs, which ap_device_cost() tells; 0 = it launched none */
+};
+
+/* GPU work of what has some. */
+struct ap_device_cost {
+    int64_t self_ns;    /* launched while it was the innermost open one of its kind */
+    int64_t total_ns;   /* launched in it or in what it called; a name within itself counts once */
+    int64_t slowest_ns; /* of the slowest row */
+    uint32_t rows;      /* in all; there are no more rows than that */
 };
 
 struct ap_op_cost {
@@ -62,6 +68,8 @@ struct ap_host_work {
     struct ap_strpool classes;
     uint32_t *class_ids;
     size_t class_id_capacity;
+    struct ap_device_cost *device_costs;
+    size_t device_cost_count, device_cost_capacity;
     uint32_t op_count, frame_count;
     struct ap_op_cost *ops;
     size_t op_capacity;
@@ -85,6 +93,13 @@ struct ap_host_work {
     uint64_t deep_modules;         /* rows of modules that lie too deep in others to be told apart */
     bool overflowed;
 };
+
+/** Zeros where it launched none. */
+static inline const struct ap_device_cost *ap_device_cost(const struct ap_host_work *work, const struct ap_work_cost *cost)
+{
+    static const struct ap_device_cost none = { .rows = 0 };
+    return cost->device ? &work->device_costs[cost->device - 1] : &none;
+}
 
 /** GPU work of chosen rows with all that they called. */
 struct ap_chosen_rows {

@@ -120,8 +120,8 @@ enum ap_status ap_compute_add_layers(const struct ap_compute_work *work, struct 
                                      struct ap_error *reterr)
 {
     struct ap_layers layers;
-    enum ap_status status =
-        ap_layers_init(&layers, work->context->facts, &work->compute, work->rooflines, work->context->gate, reterr);
+    enum ap_status status = ap_layers_init(&layers, work->context->facts, &work->compute,
+                                           work->is_rated ? work->rooflines : NULL, work->context->gate, reterr);
     ap_note_overflow(work->context, layers.overflowed);
     if (status == AP_OK && !layers.count)
         ap_add_null(model, to, "layers");

@@ -12,7 +12,7 @@
 static bool group_before(const void *context, uint32_t a, uint32_t b)
 {
     const struct ap_compute_work *work = context;
-    AP_LARGER_FIRST(work->rooflines[a].lost_ns, work->rooflines[b].lost_ns);
+    AP_LARGER_FIRST(ap_compute_roofline(work, a)->lost_ns, ap_compute_roofline(work, b)->lost_ns);
     AP_LARGER_FIRST(work->compute.groups[a].total_ns, work->compute.groups[b].total_ns);
     AP_LARGER_FIRST(work->compute.groups[a].cost.flops, work->compute.groups[b].cost.flops);
     return a < b;
@@ -78,7 +78,7 @@ static void add_group(const struct ap_compute_work *work, uint32_t index, struct
     ap_add_known_time(model, row, "median_us", group->timed_count, group->median_ns);
     ap_add_count(model, row, "cold_count", group->cold_count);
     ap_add_time(model, row, "cold_us", group->cold_ns);
-    add_roofline(work, group, &work->rooflines[index], model, row);
+    add_roofline(work, group, ap_compute_roofline(work, index), model, row);
     ap_add_name(trace, model, row, "kernel", group->kernel);
     ap_add_place(trace, group->longest_row, model, ap_add_object(model, row, "longest"));
 }

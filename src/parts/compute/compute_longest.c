@@ -16,7 +16,7 @@ static uint32_t longest_group(const struct ap_compute_work *work)
     uint32_t longest = AP_COMPUTE_NO_GROUP;
     for (uint32_t index = 0; index < work->compute.group_count; index++) {
         const struct ap_compute_group *group = &work->compute.groups[index];
-        bool is_known = group->timed_count && work->rooflines[index].bound_ns >= 0;
+        bool is_known = group->timed_count && ap_compute_roofline(work, index)->bound_ns >= 0;
         if (is_known && (longest == AP_COMPUTE_NO_GROUP || group->total_ns > work->compute.groups[longest].total_ns))
             longest = index;
     }
@@ -31,7 +31,7 @@ void ap_compute_add_longest(const struct ap_compute_work *work, struct ap_model 
         return;
     }
     const struct ap_compute_group *group = &work->compute.groups[index];
-    const struct ap_roofline *roofline = &work->rooflines[index];
+    const struct ap_roofline *roofline = ap_compute_roofline(work, index);
     double ratio = ap_roofline_ratio(roofline, group);
     enum ap_compute_cause said = roofline->shape_cause;
     bool says = said != AP_CAUSE_none && ap_compute_cause_is_of_shape(said);

@@ -44,7 +44,7 @@ static void add_trained_norms(const struct ap_compute_work *work, struct ap_mode
         if (!ap_compute_cost(&work->compute, group).is_training)
             continue;
         ap_compute_sum_add(work, &sum, index);
-        double good_ns = work->rooflines[index].good_ns;
+        double good_ns = ap_compute_roofline(work, index)->good_ns;
         kept_ns += good_ns < 0 ? (double)group->total_ns : fmin(good_ns * group->timed_count, (double)group->total_ns);
     }
     ap_compute_add_pattern(work, &sum, kept_ns, "trained_norms", model, to);
@@ -56,7 +56,7 @@ static bool is_of_vector(const struct ap_compute_work *work, uint32_t index)
 {
     struct ap_call_cost cost = ap_compute_cost(&work->compute, &work->compute.groups[index]);
     return cost.kind == AP_WORK_gemm && cost.batch <= 1 && fmin(cost.m, cost.n) <= 1 && cost.experts <= 0 &&
-           work->rooflines[index].is_memory_bound;
+           ap_compute_roofline(work, index)->is_memory_bound;
 }
 
 /* Of @calls alike, right one after the other: a product of the matrix with all vectors reads it once. */

@@ -14,11 +14,21 @@ struct ap_compute_work {
     struct ap_compute compute;
     struct ap_device_peak device;
     bool has_device;
+    bool is_rated;     /* against the device: times are of its kernels */
     int64_t matrix_ns; /* of kernels that multiply, by their names */
     double
         elsewhere[AP_USUAL_DEVICES]; /* roofline ratio on usual devices where this one is not told; negative = not known */
-    struct ap_roofline *rooflines;   /* by group */
+    struct ap_roofline *rooflines;   /* by group; where nothing is rated, by type of the elements, which is all they tell */
 };
+
+static inline const struct ap_roofline *ap_compute_roofline(const struct ap_compute_work *work, uint32_t group)
+{
+    return &work->rooflines[work->is_rated ? group : (uint32_t)work->compute.groups[group].cost.element];
+}
+static inline size_t ap_compute_roofline_count(const struct ap_compute_work *work)
+{
+    return work->is_rated ? work->compute.group_count : AP_ELEMENT_COUNT_;
+}
 
 /** Sums over calls that differ. */
 struct ap_compute_sum {

@@ -261,7 +261,7 @@ static void add_wide_attention(const struct ap_compute_work *work, struct ap_mod
         ap_compute_sum_add(work, &sum, index);
         kept_ns += (double)group->total_ns;
         if (work->has_device)
-            kept_ns -= ap_roofline_saved_by_16_bits_ns(group, &work->rooflines[index], &work->device);
+            kept_ns -= ap_roofline_saved_by_16_bits_ns(group, ap_compute_roofline(work, index), &work->device);
     }
     ap_compute_add_pattern(work, &sum, kept_ns, "wide_attention", model, to);
 }
@@ -278,7 +278,7 @@ static void add_empty_tiles(const struct ap_compute_work *work, struct ap_model 
     double tiles = 0, tiles_ns = 0, waves = 0, waves_ns = 0;
     for (uint32_t index = 0; index < work->compute.group_count; index++) {
         double ns = (double)work->compute.groups[index].total_ns;
-        if (work->rooflines[index].cause != AP_CAUSE_tile_fill)
+        if (ap_compute_roofline(work, index)->cause != AP_CAUSE_tile_fill)
             continue;
         struct ap_tile_fill fill = ap_compute_fill(work, &work->compute.groups[index]);
         tiles += fill.tile_ratio >= 0 ? fill.tile_ratio * ns : 0;
@@ -308,15 +308,15 @@ static void add_channels_first(const struct ap_compute_work *work, struct ap_mod
     bool convolves = false;
     for (uint32_t index = 0; index < compute->group_count && !compute->is_host; index++) {
         bool is_convolution = compute->groups[index].cost.kind == AP_WORK_convolution;
-        enum ap_compute_cause cause = work->rooflines[index].cause;
+        enum ap_compute_cause cause = ap_compute_roofline(work, index)->cause;
         if (!lies_channels_first(work, index))
             continue;
         ap_compute_sum_add(work, &sum, index);
         convolves |= is_convolution && compute->groups[index].timed_count;
         if (is_convolution && cause == AP_CAUSE_channels_first)
-            slow_ns += work->rooflines[index].lost_ns;
+            slow_ns += ap_compute_roofline(work, index)->lost_ns;
         if (!is_convolution && cause != AP_CAUSE_none)
-            between_ns += work->rooflines[index].lost_ns;
+            between_ns += ap_compute_roofline(work, index)->lost_ns;
     }
     if (!convolves)
         sum = (struct ap_compute_sum){ .count = 0 };

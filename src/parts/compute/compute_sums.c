@@ -23,11 +23,11 @@ int64_t ap_compute_ns(double ns)
 void ap_compute_sum_add(const struct ap_compute_work *work, struct ap_compute_sum *sum, uint32_t index)
 {
     const struct ap_compute_group *group = &work->compute.groups[index];
-    const struct ap_roofline *roofline = &work->rooflines[index];
+    const struct ap_roofline *roofline = ap_compute_roofline(work, index);
     double calls = (double)group->timed_count;
     if (!group->timed_count)
         return;
-    if (!sum->count || roofline->lost_ns > work->rooflines[sum->worst].lost_ns)
+    if (!sum->count || roofline->lost_ns > ap_compute_roofline(work, sum->worst)->lost_ns)
         sum->worst = index;
     sum->count += group->timed_count;
     sum->total_ns = ap_add_sat(sum->total_ns, group->total_ns, &work->context->overflowed);
@@ -56,7 +56,7 @@ double ap_compute_ratio_on(const struct ap_compute_work *work, const struct ap_g
     for (uint32_t index = 0; index < work->compute.group_count; index++) {
         const struct ap_compute_group *group = &work->compute.groups[index];
         struct ap_roofline roofline;
-        if (work->rooflines[index].bound_ns < 0 || !group->timed_count)
+        if (ap_compute_roofline(work, index)->bound_ns < 0 || !group->timed_count)
             continue;
         ap_roofline_of(&work->compute, group, work->context->facts, &device, &roofline);
         if (roofline.bound_ns < 0)
@@ -189,8 +189,8 @@ static void add_causes(const struct ap_compute_work *work, struct ap_model *mode
     struct ap_compute_sum sums[AP_CAUSE_COUNT_] = { { .count = 0 } };
     struct ap_value *causes = ap_add_object(model, to, "causes");
     for (uint32_t group = 0; group < work->compute.group_count; group++)
-        if (work->rooflines[group].cause != AP_CAUSE_none)
-            ap_compute_sum_add(work, &sums[work->rooflines[group].cause], group);
+        if (ap_compute_roofline(work, group)->cause != AP_CAUSE_none)
+            ap_compute_sum_add(work, &sums[ap_compute_roofline(work, group)->cause], group);
     for (int cause = 0; cause < AP_CAUSE_COUNT_; cause++) {
         struct ap_value *row = ap_add_object(model, causes, ap_compute_cause_name((enum ap_compute_cause)cause));
         add_sum(work, &sums[cause], model, row);
@@ -203,7 +203,7 @@ static void add_above(const struct ap_compute_work *work, struct ap_model *model
 {
     struct ap_compute_sum sum = { .count = 0 };
     for (uint32_t group = 0; group < work->compute.group_count; group++)
-        if (work->rooflines[group].above != AP_ABOVE_no)
+        if (ap_compute_roofline(work, group)->above != AP_ABOVE_no)
             ap_compute_sum_add(work, &sum, group);
     struct ap_value *row = ap_add_object(model, to, "above_peak");
     ap_add_count(model, row, "count", (int64_t)sum.count);
@@ -232,7 +232,7 @@ static bool is_conversion(const struct ap_compute_work *work, uint32_t index)
  * of a product that arithmetic limits what the device is slower at it. */
 static double left_of_doubles(const struct ap_compute_work *work, uint32_t index)
 {
-    const struct ap_roofline *roofline = &work->rooflines[index];
+    const struct ap_roofline *roofline = ap_compute_roofline(work, index);
     double slower = work->has_device ? doubles_ratio(&work->device) : 0;
     if (is_conversion(work, index))
         return 0;
@@ -246,7 +246,7 @@ static double saved_by_fewer_bits_ns(const struct ap_compute_work *work, uint32_
     const struct ap_compute_group *group = &work->compute.groups[index];
     if (is_of_type(work, index, AP_ELEMENT_fp64))
         return (double)group->total_ns * (1 - left_of_doubles(work, index));
-    return work->has_device ? ap_roofline_saved_by_16_bits_ns(group, &work->rooflines[index], &work->device) : 0;
+    return work->has_device ? ap_roofline_saved_by_16_bits_ns(group, ap_compute_roofline(work, index), &work->device) : 0;
 }
 
 /* At most: of matrix kernels that no shape tells all, of others what 16 bits would save, of traffic half. Where a
@@ -256,7 +256,7 @@ static double bound_of_16_bits_ns(const struct ap_compute_work *work)
     const struct ap_compute *compute = &work->compute;
     double sum_ns = fmax(0, (double)(work->matrix_ns - compute->product_ns));
     for (uint32_t index = 0; index < compute->group_count; index++) {
-        const struct ap_roofline *roofline = &work->rooflines[index];
+        const struct ap_roofline *roofline = ap_compute_roofline(work, index);
         double total_ns = (double)compute->groups[index].total_ns;
         if (!is_of_type(work, index, AP_ELEMENT_fp32) || ap_compute_matrix_flops(&compute->groups[index].cost) <= 0)
             continue;

@@ -11,15 +11,17 @@
 
 static void find_rooflines(struct ap_compute_work *work)
 {
-    for (uint32_t group = 0; group < work->compute.group_count; group++)
-        ap_roofline_of(&work->compute, &work->compute.groups[group], work->context->facts,
-                       work->has_device ? &work->device : NULL, &work->rooflines[group]);
+    for (uint32_t i = 0; i < ap_compute_roofline_count(work); i++) {
+        struct ap_compute_group of_type = { .cost = { .element = (enum ap_element)i } };
+        ap_roofline_of(&work->compute, work->is_rated ? &work->compute.groups[i] : &of_type, work->context->facts,
+                       work->is_rated ? &work->device : NULL, &work->rooflines[i]);
+    }
 }
 
 /* Numbers that the device cannot multiply at all, as those of 8 bits on older ones. */
 static bool is_beyond(const struct ap_compute_work *work, uint32_t group)
 {
-    const struct ap_roofline *roofline = &work->rooflines[group];
+    const struct ap_roofline *roofline = ap_compute_roofline(work, group);
     return ap_work_kind_multiplies(work->compute.groups[group].cost.kind) &&
            ap_achieved_flops_s(&work->compute.groups[group]) > 0 && work->device.peak.tflop_s[roofline->type] <= 0;
 }
@@ -30,7 +32,7 @@ static bool is_another(struct ap_compute_work *work, const struct ap_gpu_peaks *
     double tflop_s[AP_PEAK_TYPE_COUNT_] = { 0 }, gb_s = 0;
     bool above = false;
     for (uint32_t group = 0; group < work->compute.group_count; group++) {
-        const struct ap_roofline *roofline = &work->rooflines[group];
+        const struct ap_roofline *roofline = ap_compute_roofline(work, group);
         bool beyond = is_beyond(work, group);
         if (roofline->above != AP_ABOVE_other_device && !beyond)
             continue;
@@ -62,9 +64,10 @@ static enum ap_status judge(struct ap_compute_work *work, struct ap_gpu_peak *ro
     struct ap_gpu_peaks builtin = { .rows = rows };
     const struct ap_gpu_peaks *peaks = context->options->peaks ? context->options->peaks : &builtin;
     struct ap_error error;
-    AP_TRY(AP_ALLOC(context->gate, work->rooflines, work->compute.group_count, reterr));
     if (context->options->peaks || ap_gpu_peaks_add(&builtin, ap_gpu_peaks_builtin(), &error) == AP_OK)
         work->has_device = ap_gpu_peaks_find(peaks, context->trace, &context->facts->families, &work->device);
+    work->is_rated = work->has_device && !work->compute.is_host;
+    AP_TRY(AP_ALLOC(context->gate, work->rooflines, ap_compute_roofline_count(work), reterr));
     find_rooflines(work);
     if (work->has_device && is_another(work, peaks))
         find_rooflines(work);
@@ -129,7 +132,7 @@ static enum ap_peak_type main_type(const struct ap_compute_work *work)
     double flops[AP_PEAK_TYPE_COUNT_] = { 0 };
     enum ap_peak_type most = AP_PEAK_16_bit;
     for (uint32_t group = 0; group < work->compute.group_count; group++)
-        flops[work->rooflines[group].type] +=
+        flops[ap_compute_roofline(work, group)->type] +=
             ap_compute_matrix_flops(&work->compute.groups[group].cost) * (double)work->compute.groups[group].count;
     for (int type = 0; type < AP_PEAK_TYPE_COUNT_; type++)
         if (flops[type] > flops[most])
@@ -203,7 +206,7 @@ enum ap_status ap_part_compute(struct ap_part_context *context, struct ap_model 
 {
     struct ap_compute_work work = { .context = context, .compute = { .gate = context->gate } };
     enum ap_status status = add_compute(&work, model, root, reterr);
-    AP_FREE(context->gate, work.rooflines, work.compute.group_count);
+    AP_FREE(context->gate, work.rooflines, ap_compute_roofline_count(&work));
     ap_compute_release(&work.compute);
     return status;
 }

@@ -25,9 +25,9 @@ AP_MUST_CHECK enum ap_status ap_part_habits(struct ap_part_context *context, str
                                             const struct ap_host_work *work, struct ap_model *model, struct ap_value *root,
                                             struct ap_error *reterr);
 
-/** By GPU work, then host time, both larger first; then by name. @self: the own times. */
-bool ap_cost_before(const struct ap_trace *trace, const struct ap_work_cost *a, const struct ap_work_cost *b, bool self,
-                    bool *ret_is_equal);
+/** By own GPU work, then own host time, both larger first; then by name. */
+bool ap_cost_before(const struct ap_trace *trace, const struct ap_host_work *work, const struct ap_work_cost *a,
+                    const struct ap_work_cost *b, bool *ret_is_equal);
 /** A time of GPU work: null where the trace has none. */
 void ap_add_device_time(const struct ap_part_context *context, struct ap_model *model, struct ap_value *to, const char *key,
                         int64_t ns);

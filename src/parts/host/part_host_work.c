@@ -3,20 +3,16 @@
  * narrowing from the whole run to one operation. */
 #include "host_part.h"
 
+#include "sort.h"
+
 #include "poison.h"
 
-bool ap_cost_before(const struct ap_trace *trace, const struct ap_work_cost *a, const struct ap_work_cost *b, bool self,
-                    bool *ret_is_equal)
+bool ap_cost_before(const struct ap_trace *trace, const struct ap_host_work *work, const struct ap_work_cost *a,
+                    const struct ap_work_cost *b, bool *ret_is_equal)
 {
-    int64_t a_device_ns = self ? a->device_self_ns : a->device_total_ns,
-            a_host_ns = self ? a->host_self_ns : a->host_total_ns;
-    int64_t b_device_ns = self ? b->device_self_ns : b->device_total_ns,
-            b_host_ns = self ? b->host_self_ns : b->host_total_ns;
     *ret_is_equal = false;
-    if (a_device_ns != b_device_ns)
-        return a_device_ns > b_device_ns;
-    if (a_host_ns != b_host_ns)
-        return a_host_ns > b_host_ns;
+    AP_LARGER_FIRST(ap_device_cost(work, a)->self_ns, ap_device_cost(work, b)->self_ns);
+    AP_LARGER_FIRST(a->host_self_ns, b->host_self_ns);
     int order = ap_trace_compare_texts(trace, a->name, b->name);
     *ret_is_equal = order == 0;
     return order < 0;

@@ -17,7 +17,7 @@ static bool module_before(const void *data, uint32_t a, uint32_t b)
 {
     const struct ranking *ranking = data;
     const struct ap_work_cost *x = &ranking->work->modules[a].cost, *y = &ranking->work->modules[b].cost;
-    AP_LARGER_FIRST(x->device_total_ns, y->device_total_ns);
+    AP_LARGER_FIRST(ap_device_cost(ranking->work, x)->total_ns, ap_device_cost(ranking->work, y)->total_ns);
     return x->host_total_ns != y->host_total_ns ? x->host_total_ns > y->host_total_ns : a < b;
 }
 
@@ -68,7 +68,7 @@ static void sum_hidden(const struct ap_host_work *work, const uint32_t *number_o
         int64_t *host_ns = listed ? &listed->hidden_host_ns : &listing->hidden_host_ns;
         int64_t *device_ns = listed ? &listed->hidden_device_ns : &listing->hidden_device_ns;
         *host_ns = ap_add_sat(*host_ns, work->modules[i].cost.host_total_ns, overflowed);
-        *device_ns = ap_add_sat(*device_ns, work->modules[i].cost.device_total_ns, overflowed);
+        *device_ns = ap_add_sat(*device_ns, ap_device_cost(work, &work->modules[i].cost)->total_ns, overflowed);
     }
 }
 
@@ -76,6 +76,7 @@ static void add_module(struct ap_part_context *context, const struct ap_host_wor
                        const struct listed *listed, struct ap_model *model, struct ap_value *list)
 {
     const struct ap_module_cost *module = &work->modules[listed->module];
+    const struct ap_device_cost *device = ap_device_cost(work, &module->cost);
     struct ap_value *row = ap_add_object(model, list, NULL);
     ap_add_count(model, row, "depth", listed->depth);
     ap_add_text(model, row, "name", ap_strpool_text(&work->classes, (struct ap_str){ module->cost.name }));
@@ -84,9 +85,9 @@ static void add_module(struct ap_part_context *context, const struct ap_host_wor
     ap_add_time(model, row, "host_total_us", module->cost.host_total_ns);
     ap_add_time(model, row, "host_self_us", module->cost.host_self_ns);
     ap_add_quotient(model, row, "host_share_ratio", (double)module->cost.host_total_ns, (double)listing->host_ns);
-    ap_add_device_time(context, model, row, "device_us", module->cost.device_total_ns);
-    ap_add_device_time(context, model, row, "device_self_us", module->cost.device_self_ns);
-    ap_add_device_share(context, model, row, module->cost.device_total_ns);
+    ap_add_device_time(context, model, row, "device_us", device->total_ns);
+    ap_add_device_time(context, model, row, "device_self_us", device->self_ns);
+    ap_add_device_share(context, model, row, device->total_ns);
     struct ap_value *slowest = ap_add_object(model, row, "slowest");
     ap_add_text(model, slowest, "name", ap_row_name(context->trace, module->cost.slowest_row));
     ap_add_place(context->trace, module->cost.slowest_row, model, slowest);
@@ -177,7 +178,7 @@ enum ap_status ap_part_modules(struct ap_part_context *context, const struct ap_
     }
     for (uint32_t i = 0; i < work->module_map.count; i++) {
         host_ns = ap_add_sat(host_ns, work->modules[i].cost.host_self_ns, &context->overflowed);
-        device_ns = ap_add_sat(device_ns, work->modules[i].cost.device_self_ns, &context->overflowed);
+        device_ns = ap_add_sat(device_ns, ap_device_cost(work, &work->modules[i].cost)->self_ns, &context->overflowed);
     }
     struct ap_value *modules = ap_add_object(model, root, "modules");
     ap_add_count(model, modules, "paths", work->module_map.count);
@@ -198,7 +199,7 @@ static bool frame_before(const void *data, uint32_t a, uint32_t b)
 {
     const struct ranking *ranking = data;
     const struct ap_work_cost *x = &ranking->work->frames[a], *y = &ranking->work->frames[b];
-    bool is_equal, before = ap_cost_before(ranking->trace, x, y, true, &is_equal);
+    bool is_equal, before = ap_cost_before(ranking->trace, ranking->work, x, y, &is_equal);
     return is_equal ? a < b : before;
 }
 
@@ -206,21 +207,23 @@ struct frame_sums {
     int64_t host_ns, device_ns;
 };
 
-static void add_frame_cost(struct ap_part_context *context, struct frame_sums *sums, const struct ap_work_cost *cost)
+static void add_frame_cost(struct ap_part_context *context, const struct ap_host_work *work, struct frame_sums *sums,
+                           const struct ap_work_cost *cost)
 {
     sums->host_ns = ap_add_sat(sums->host_ns, cost->host_self_ns, &context->overflowed);
-    sums->device_ns = ap_add_sat(sums->device_ns, cost->device_self_ns, &context->overflowed);
+    sums->device_ns = ap_add_sat(sums->device_ns, ap_device_cost(work, cost)->self_ns, &context->overflowed);
 }
 
-static void add_frame(struct ap_part_context *context, const struct ap_work_cost *frame, struct ap_model *model,
-                      struct ap_value *list)
+static void add_frame(struct ap_part_context *context, const struct ap_host_work *work, const struct ap_work_cost *frame,
+                      struct ap_model *model, struct ap_value *list)
 {
+    int64_t device_ns = ap_device_cost(work, frame)->self_ns;
     struct ap_value *row = ap_add_object(model, list, NULL);
     ap_add_text(model, row, "name", ap_trace_text(context->trace, frame->name));
     ap_add_count(model, row, "count", (int64_t)frame->calls);
     ap_add_time(model, row, "host_self_us", frame->host_self_ns);
-    ap_add_device_time(context, model, row, "device_self_us", frame->device_self_ns);
-    ap_add_device_share(context, model, row, frame->device_self_ns);
+    ap_add_device_time(context, model, row, "device_self_us", device_ns);
+    ap_add_device_share(context, model, row, device_ns);
     ap_add_slowest(context, frame, model, row);
 }
 
@@ -236,7 +239,7 @@ enum ap_status ap_part_frames(struct ap_part_context *context, const struct ap_h
         return AP_OK;
     }
     for (uint32_t i = 0; i < work->frame_count; i++)
-        add_frame_cost(context, &all, &work->frames[i]);
+        add_frame_cost(context, work, &all, &work->frames[i]);
     AP_TRY(ap_top_indices(context->gate, work->frame_count, context->options->top_n, frame_before, &ranking, &order, &count,
                           reterr));
     int64_t top_ns = 0;
@@ -252,8 +255,8 @@ enum ap_status ap_part_frames(struct ap_part_context *context, const struct ap_h
                        context->facts->links.total_dur_ns - all.device_ns);
     struct ap_value *list = ap_add_list(model, frames, "items");
     for (size_t i = 0; i < count; i++) {
-        add_frame(context, &work->frames[order[i]], model, list);
-        add_frame_cost(context, &listed, &work->frames[order[i]]);
+        add_frame(context, work, &work->frames[order[i]], model, list);
+        add_frame_cost(context, work, &listed, &work->frames[order[i]]);
     }
     ap_add_time(model, frames, "other_frames_host_us", all.host_ns - listed.host_ns);
     ap_add_device_time(context, model, frames, "other_frames_device_us", all.device_ns - listed.device_ns);

@@ -18,7 +18,7 @@ static bool op_before(const void *data, uint32_t a, uint32_t b)
 {
     const struct ranking *ranking = data;
     const struct ap_op_cost *x = &ranking->work->ops[a], *y = &ranking->work->ops[b];
-    bool is_equal, before = ap_cost_before(ranking->trace, &x->cost, &y->cost, true, &is_equal);
+    bool is_equal, before = ap_cost_before(ranking->trace, ranking->work, &x->cost, &y->cost, &is_equal);
     return is_equal ? a < b : before;
 }
 
@@ -50,20 +50,21 @@ static void add_top_line(struct ap_part_context *context, const struct ap_host_w
         return;
     }
     const struct ap_op_frame_cost *cost = &work->op_frames[line];
-    bool by_device = op->cost.device_self_ns > 0;
+    int64_t device_ns = ap_device_cost(work, &op->cost)->self_ns;
+    bool by_device = device_ns > 0;
     ap_add_text(model, row, "top_frame", ap_trace_text(context->trace, work->frames[cost->frame].name));
     ap_add_quotient(model, row, "top_frame_share_ratio", (double)(by_device ? cost->device_self_ns : cost->host_self_ns),
-                    (double)(by_device ? op->cost.device_self_ns : op->cost.host_self_ns));
+                    (double)(by_device ? device_ns : op->cost.host_self_ns));
 }
 
-static void add_times(const struct ap_part_context *context, const struct ap_work_cost *cost, struct ap_model *model,
-                      struct ap_value *row)
+static void add_times(const struct ap_part_context *context, const struct ap_work_cost *cost, int64_t device_self_ns,
+                      struct ap_model *model, struct ap_value *row)
 {
     ap_add_count(model, row, "count", (int64_t)cost->calls);
     ap_add_time(model, row, "host_total_us", cost->host_total_ns);
     ap_add_time(model, row, "host_self_us", cost->host_self_ns);
-    ap_add_device_time(context, model, row, "device_self_us", cost->device_self_ns);
-    ap_add_device_share(context, model, row, cost->device_self_ns);
+    ap_add_device_time(context, model, row, "device_self_us", device_self_ns);
+    ap_add_device_share(context, model, row, device_self_ns);
 }
 
 static enum ap_status add_top(struct ap_part_context *context, const struct ap_host_work *work, int64_t *ret_listed_ns,
@@ -79,16 +80,17 @@ static enum ap_status add_top(struct ap_part_context *context, const struct ap_h
     enum ap_status status = find_top_lines(context, work, &lines, reterr);
     for (size_t i = 0; i < count && status == AP_OK; i++) {
         const struct ap_op_cost *op = &work->ops[order[i]];
+        const struct ap_device_cost *device = ap_device_cost(work, &op->cost);
         struct ap_value *row = ap_add_object(model, list, NULL);
         ap_add_text(model, row, "name", ap_trace_text(context->trace, op->cost.name));
         ap_add_string(model, row, "family", ap_op_family_name(context->facts->op_families.of_name[op->cost.name]));
-        add_times(context, &op->cost, model, row);
-        ap_add_device_time(context, model, row, "device_total_us", op->cost.device_total_ns);
-        ap_add_count(model, row, "device_rows", (int64_t)op->cost.device_rows);
+        add_times(context, &op->cost, device->self_ns, model, row);
+        ap_add_device_time(context, model, row, "device_total_us", device->total_ns);
+        ap_add_count(model, row, "device_rows", (int64_t)device->rows);
         ap_add_known_text(model, row, "caller", op->caller != 0, ap_trace_text(context->trace, op->caller));
         add_top_line(context, work, op, lines[order[i]], model, row);
         ap_add_slowest(context, &op->cost, model, row);
-        *ret_listed_ns = ap_add_sat(*ret_listed_ns, op->cost.device_self_ns, &context->overflowed);
+        *ret_listed_ns = ap_add_sat(*ret_listed_ns, device->self_ns, &context->overflowed);
     }
     if (status == AP_OK)
         AP_FREE(context->gate, lines, work->op_count);
@@ -102,7 +104,7 @@ static bool shape_before(const void *data, uint32_t a, uint32_t b)
 {
     const struct ranking *ranking = data;
     const struct ap_shape_cost *x = &ranking->work->shapes[a], *y = &ranking->work->shapes[b];
-    bool is_equal, before = ap_cost_before(ranking->trace, &x->cost, &y->cost, true, &is_equal);
+    bool is_equal, before = ap_cost_before(ranking->trace, ranking->work, &x->cost, &y->cost, &is_equal);
     return is_equal ? a < b : before;
 }
 
@@ -135,6 +137,7 @@ static enum ap_status add_by_shape(struct ap_part_context *context, const struct
                           &count, reterr));
     for (size_t i = 0; i < count; i++) {
         const struct ap_shape_cost *shape = &work->shapes[order[i]];
+        int64_t device_ns = ap_device_cost(work, &shape->cost)->self_ns;
         struct ap_value *row = ap_add_object(model, list, NULL);
         struct ap_text dims, types;
         ap_trace_signature(context->trace, (struct ap_str){ shape->signature }, &dims, &types);
@@ -142,9 +145,9 @@ static enum ap_status add_by_shape(struct ap_part_context *context, const struct
         ap_add_shape_text(model, row, "dims", dims);
         ap_add_shape_text(model, row, "types", types);
         add_layout(context->trace, shape, dims, model, row);
-        add_times(context, &shape->cost, model, row);
+        add_times(context, &shape->cost, device_ns, model, row);
         ap_add_slowest(context, &shape->cost, model, row);
-        listed_ns = ap_add_sat(listed_ns, shape->cost.device_self_ns, &context->overflowed);
+        listed_ns = ap_add_sat(listed_ns, device_ns, &context->overflowed);
     }
     ap_add_device_time(context, model, operators, "other_shapes_device_us", work->in_ops_device_ns - listed_ns);
     AP_FREE(context->gate, order, count);
@@ -157,9 +160,14 @@ static enum ap_status add_by_shape(struct ap_part_context *context, const struct
 #define OUTSIDE ap_op_family_count()
 #define UNLINKED (ap_op_family_count() + 1)
 
+struct family_cost {
+    uint64_t calls;
+    int64_t host_self_ns, device_self_ns;
+};
+
 static bool family_before(const void *data, uint32_t a, uint32_t b)
 {
-    const struct ap_work_cost *costs = data;
+    const struct family_cost *costs = data;
     AP_LARGER_FIRST(costs[a].device_self_ns, costs[b].device_self_ns);
     return costs[a].host_self_ns != costs[b].host_self_ns ? costs[a].host_self_ns > costs[b].host_self_ns : a < b;
 }
@@ -167,22 +175,22 @@ static bool family_before(const void *data, uint32_t a, uint32_t b)
 static enum ap_status add_families(struct ap_part_context *context, const struct ap_host_work *work, struct ap_model *model,
                                    struct ap_value *operators, struct ap_error *reterr)
 {
-    struct ap_work_cost costs[AP_OP_FAMILY_MAX + 2] = { { .calls = 0 } };
+    struct family_cost costs[AP_OP_FAMILY_MAX + 2] = { { .calls = 0 } };
     struct ap_value *list = ap_add_list(model, operators, "families");
     uint32_t *order;
     size_t count;
     for (uint32_t i = 0; i < work->op_count; i++) {
-        struct ap_work_cost *family = &costs[context->facts->op_families.of_name[work->ops[i].cost.name]];
+        struct family_cost *family = &costs[context->facts->op_families.of_name[work->ops[i].cost.name]];
         const struct ap_work_cost *op = &work->ops[i].cost;
         family->calls += op->calls;
         family->host_self_ns = ap_add_sat(family->host_self_ns, op->host_self_ns, &context->overflowed);
-        family->device_self_ns = ap_add_sat(family->device_self_ns, op->device_self_ns, &context->overflowed);
+        family->device_self_ns = ap_add_sat(family->device_self_ns, ap_device_cost(work, op)->self_ns, &context->overflowed);
     }
     costs[OUTSIDE].device_self_ns = work->outside_ops_device_ns;
     costs[UNLINKED].device_self_ns = work->unlinked_device_ns;
     AP_TRY(ap_top_indices(context->gate, ap_op_family_count() + 2, 0, family_before, costs, &order, &count, reterr));
     for (size_t i = 0; i < count; i++) {
-        const struct ap_work_cost *family = &costs[order[i]];
+        const struct family_cost *family = &costs[order[i]];
         if (!family->calls && !family->device_self_ns)
             continue;
         struct ap_value *row = ap_add_object(model, list, NULL);

@@ -160,12 +160,12 @@ static inline void ap_sort_indices(uint32_t *indices, size_t count, uint32_t *sp
     }
 }
 
-/** The same with a spare of its own. */
+/** The same with a spare of its own, which lists in order need none of. */
 AP_MUST_CHECK static inline enum ap_status ap_sort_list(struct ap_gate *gate, uint32_t *indices, size_t count,
                                                         ap_before *before, const void *context, struct ap_error *reterr)
 {
     uint32_t *spare;
-    if (!count)
+    if (!count || ap_sort_run_end(indices, 0, count, before, context) == count)
         return AP_OK;
     AP_TRY(AP_ALLOC(gate, spare, count, reterr));
     ap_sort_indices(indices, count, spare, before, context);

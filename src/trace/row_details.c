@@ -34,8 +34,17 @@ static void refer(struct ap_trace *trace, size_t detail_count)
     }
 DEFINE_ADD(op_detail, op_detail)
 DEFINE_ADD(call_detail, call_detail)
-DEFINE_ADD(work_detail, work_detail)
 DEFINE_ADD(sync_detail, sync_detail)
+
+/* Rows that follow one another and say the same share it: where no launches were recorded all may. It has no padding. */
+enum ap_status ap_trace_add_work_detail(struct ap_trace *trace, struct ap_work_detail detail, struct ap_error *reterr)
+{
+    size_t count = trace->work_detail_count;
+    if (!count || memcmp(&trace->work_details[count - 1], &detail, sizeof(detail)) != 0)
+        AP_TRY_ADD(trace->gate, trace->work_details, trace->work_detail_count, trace->work_detail_capacity, reterr, detail);
+    refer(trace, trace->work_detail_count);
+    return AP_OK;
+}
 
 enum ap_status ap_trace_add_collective(struct ap_trace *trace, uint32_t row, struct ap_collective collective,
                                        int64_t sequence, struct ap_error *reterr)

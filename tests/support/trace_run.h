@@ -90,8 +90,11 @@ static inline void log_trace_rows(struct text_log *log, const struct ap_trace *t
 
 static inline void log_details(struct text_log *log, const struct ap_trace *trace)
 {
-    for (size_t i = 0; i < trace->events.count; i++)
-        log_format(log, " %u", trace->events.detail[i]);
+    const uint32_t with_own =
+        1u << AP_KIND_operator | 1u << AP_KIND_annotation | 1u << AP_KIND_runtime | 1u << AP_KIND_gpu_sync;
+    for (uint32_t row = 0; row < trace->events.count; row++) /* others may share theirs, but not where blocks meet */
+        log_format(log, " %u",
+                   ap_row_is_of(trace, row, with_own) ? trace->events.detail[row] : trace->events.detail[row] > 0);
     for (size_t i = 0; i < trace->op_detail_count; i++) {
         const struct ap_op_detail *op = &trace->op_details[i];
         log_format(log, "\nop %u %u %u", op->external_id, op->sequence, op->forward_thread);

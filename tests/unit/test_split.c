@@ -738,7 +738,9 @@ static void who_launched_work_is_told_or_the_verdict_is_open(void)
         if (ap_trace_add_op_detail(run.trace, (struct ap_op_detail){ .external_id = 7 }, NULL) != AP_OK)
             abort();
         gpu(&run, "sgemm", KERNEL, 90, 10, 0);
-        run.trace->work_details[run.trace->work_detail_count - 1].external_id = told ? 7 : 0;
+        const struct ap_work_detail work = { .external_id = told ? 7 : 0, .as.grid = { -1, -1 } };
+        if (ap_trace_add_work_detail(run.trace, work, NULL) != AP_OK)
+            abort();
         verdict_is(&run, told ? "CPU-bound" : "unknown", told ? 40 : 80); /* before 50 nothing tells what the host did */
     }
     struct run run;

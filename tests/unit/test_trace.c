@@ -1015,6 +1015,21 @@ static void a_second_event_array_begins_anew(void)
     ok(trace_run_release(&run), "all memory is given back");
 }
 
+static void work_that_says_the_same_is_kept_once(void)
+{
+    struct trace_run run;
+    trace_run_text(&run, "[{\"ph\":\"M\"}" KERNEL("k", 7, 1, 1, "\"stream\":7") KERNEL("l", 7, 2, 1, "\"stream\":7")
+                             KERNEL("m", 7, 3, 1, "\"correlation\":4") KERNEL("n", 7, 4, 1, "\"stream\":7") "]");
+    const struct ap_trace *trace = run.trace;
+    if (ok(run.status == AP_OK && trace->events.count == 4, "four kernels")) {
+        ok(ap_row_work(trace, 0) == ap_row_work(trace, 1), "of which two that follow one another tell nothing");
+        is_u64(ap_row_work(trace, 2)->correlation, 5, "a third one its call");
+        ok(!ap_row_work(trace, 3)->correlation, "and the last one nothing again");
+        is_u64(trace->work_detail_count, 3, "it is kept where it changes");
+    }
+    ok(trace_run_release(&run), "all memory is given back");
+}
+
 int main(int argc, char **argv)
 {
     const char *fixtures = fixtures_folder(argc, argv);
@@ -1045,6 +1060,7 @@ int main(int argc, char **argv)
     memory_instants_tell_sizes();
     an_update_begins_behind_the_closure_that_it_calls();
     a_second_event_array_begins_anew();
+    work_that_says_the_same_is_kept_once();
     other_documents_are_named();
     empty_traces_are_traces();
     large_events_are_left_out();

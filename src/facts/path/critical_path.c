@@ -21,6 +21,8 @@ const char *ap_path_class_name(enum ap_path_class path_class)
     return names[path_class];
 }
 
+_Static_assert(AP_PATH_CLASS_COUNT_ <= AP_PATH_PIECE_CLASSES, "a piece has room for each class");
+
 /* Each step either adds a piece, and so goes back in time, or goes to another actor. It goes to a stream only where work
  * started before now, along a stream only to earlier work, and to another thread only where work ended that no other
  * thread has ended since: no two actors can send it to each other for ever. */
@@ -82,7 +84,7 @@ static void go_to_thread(struct walk *walk, uint32_t track, enum ap_path_edge ed
 /* The row of activity of any thread that ended last; AP_NO_ROW where none has ended by now. */
 static uint32_t last_activity(struct walk *walk)
 {
-    const uint32_t *by_end = walk->index->activity_by_end;
+    const uint32_t *by_end = walk->index->activity_by_end ? walk->index->activity_by_end : walk->index->activity.rows;
     while (walk->ended && ap_row_end_ns(walk->trace, by_end[walk->ended - 1]) > walk->now_ns)
         walk->ended--;
     return walk->ended ? by_end[walk->ended - 1] : AP_NO_ROW;

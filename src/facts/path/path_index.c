@@ -50,6 +50,15 @@ enum ap_status ap_path_names(const struct ap_trace *trace, struct ap_gate *gate,
 
 /* ---------------------------------------------------------------------------------------------------------- work */
 
+/* So stands the work of one stream, and of several where the tracks come in the order of the devices. */
+static bool is_by_track(const struct ap_links *links, const uint32_t *track)
+{
+    for (size_t i = 1; i < links->count; i++)
+        if (track[links->rows[i - 1].row] > track[links->rows[i].row])
+            return false;
+    return true;
+}
+
 static enum ap_status list_work(struct ap_path_index *index, const struct ap_links *links, struct ap_error *reterr)
 {
     size_t first_bytes = (index->track_count + 1) * sizeof(index->first_work[0]);
@@ -58,7 +67,6 @@ static enum ap_status list_work(struct ap_path_index *index, const struct ap_lin
         return ap_fail_memory(index->gate, reterr);
     if (!links->count)
         return AP_OK;
-    AP_TRY(AP_ALLOC(index->gate, index->work, links->count, reterr));
     index->linked = links->rows;
     index->work_count = links->count;
     index->launched_count = links->linked_count;
@@ -67,6 +75,9 @@ static enum ap_status list_work(struct ap_path_index *index, const struct ap_lin
         index->first_work[track[links->rows[i].row] + 1]++;
     for (size_t i = 0; i < index->track_count; i++)
         index->first_work[i + 1] += index->first_work[i];
+    if (is_by_track(links, track))
+        return AP_OK;
+    AP_TRY(AP_ALLOC(index->gate, index->work, links->count, reterr));
     /* A track is of one device, so that the links, by device and start, fill each one in order of time. After this
      * first_work[i] is where track i ends. */
     for (size_t i = 0; i < links->count; i++)
@@ -90,13 +101,23 @@ static inline bool activity_ends_before(const void *context, uint32_t a, uint32_
     return end_a_ns != end_b_ns ? end_a_ns < end_b_ns : a < b;
 }
 
-/* The numbers 0 .. count - 1, or copies of @from, in the order of their ends. */
+static bool is_by_end(const uint32_t *from, size_t count, bool work, const void *context)
+{
+    for (uint32_t i = 1; i < count; i++) {
+        uint32_t before = from ? from[i - 1] : i - 1, at = from ? from[i] : i;
+        if (!(work ? work_ends_before(context, before, at) : activity_ends_before(context, before, at)))
+            return false;
+    }
+    return true;
+}
+
+/* The numbers 0 .. count - 1, or copies of @from, in the order of their ends; NULL where they stand in it. */
 static enum ap_status list_by_end(struct ap_gate *gate, const uint32_t *from, size_t count, bool work, const void *context,
                                   uint32_t **ret_list, struct ap_error *reterr)
 {
-    if (!count)
-        return AP_OK;
     uint32_t *list;
+    if (is_by_end(from, count, work, context))
+        return AP_OK;
     AP_TRY(AP_ALLOC(gate, list, count, reterr));
     for (size_t i = 0; i < count; i++)
         list[i] = from ? from[i] : (uint32_t)i;
@@ -112,8 +133,8 @@ static enum ap_status list_by_end(struct ap_gate *gate, const uint32_t *from, si
 uint32_t ap_path_work_ended(const struct ap_path_index *index, int64_t ns)
 {
     size_t low = 0;
-    AP_BISECT(low, index->work_count, at, ap_work_end_ns(index, index->work_by_end[at]) <= ns);
-    return low ? index->work_by_end[low - 1] : AP_NO_WORK;
+    AP_BISECT(low, index->work_count, at, ap_work_end_ns(index, ap_path_work_by_end(index, at)) <= ns);
+    return low ? ap_path_work_by_end(index, low - 1) : AP_NO_WORK;
 }
 
 /* ---------------------------------------------------------------------------------------------------- host rows */

@@ -32,14 +32,14 @@ struct ap_path_index {
     const struct ap_trace *trace;
     uint8_t *names;
     const struct ap_device_row *linked;
-    uint32_t *work;        /* GPU work by track, then start: places in linked */
+    uint32_t *work;        /* GPU work by track, then start: places in linked; NULL where it stands there so */
     uint32_t *first_work;  /* by track */
-    uint32_t *work_by_end; /* of all streams */
+    uint32_t *work_by_end; /* of all streams; NULL = in the order of work */
     size_t work_count, track_count;
     uint64_t launched_count;
     struct ap_path_rows activity; /* operators and calls with no other one around, in order of time: no poll, no
                                          container, none without duration */
-    uint32_t *activity_by_end;    /* of all threads */
+    uint32_t *activity_by_end;    /* of all threads; NULL = in the order of activity */
     struct ap_path_rows presence; /* likewise annotations, Python frames and operators that another thread works for */
     bool *backward;               /* by track: its thread works for the autograd engine */
     struct ap_path_rows blocking; /* calls that may have waited for GPU work */
@@ -83,7 +83,12 @@ uint32_t ap_path_awaited(const struct ap_path_index *index, size_t blocking, int
 
 static inline const struct ap_device_row *ap_path_work(const struct ap_path_index *index, size_t work)
 {
-    return &index->linked[index->work[work]];
+    return &index->linked[index->work ? index->work[work] : work];
+}
+
+static inline uint32_t ap_path_work_by_end(const struct ap_path_index *index, size_t at)
+{
+    return index->work_by_end ? index->work_by_end[at] : (uint32_t)at;
 }
 
 static inline int64_t ap_work_start_ns(const struct ap_path_index *index, uint32_t work)

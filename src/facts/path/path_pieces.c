@@ -5,7 +5,10 @@
 
 #define DIGIT_BITS 7
 #define MORE 0x80u /* another digit of the number stands before this one */
-#define HOST 0x80u /* in the byte of the class */
+/* In the byte of the class: of the host; and how far its at is, where that is one of the three smallest numbers. */
+#define HOST 0x80u
+#define NEAR_SHIFT 4
+#define FAR 3u /* the number stands before it */
 /* Of a piece: its class, a length of 64 bits, a distance of 32 bits. */
 #define LARGEST_BYTES 16
 
@@ -49,8 +52,11 @@ static enum ap_status put_last(struct ap_path_pieces *pieces, struct ap_error *r
     const struct ap_path_piece *last = &pieces->last;
     AP_TRY(AP_RESERVE(pieces->gate, pieces->bytes, pieces->capacity, pieces->used + LARGEST_BYTES, reterr));
     put_number(pieces, (uint64_t)last->end_ns - (uint64_t)last->start_ns);
-    put_number(pieces, fold(last->at - pieces->at[last->host]));
-    pieces->bytes[pieces->used++] = (unsigned char)(last->path_class | (last->host ? HOST : 0));
+    uint32_t distance = fold(last->at - pieces->at[last->host]);
+    if (distance >= FAR)
+        put_number(pieces, distance);
+    unsigned near = distance < FAR ? distance : FAR;
+    pieces->bytes[pieces->used++] = (unsigned char)(last->path_class | near << NEAR_SHIFT | (last->host ? HOST : 0));
     pieces->at[last->host] = last->at;
     return AP_OK;
 }
@@ -91,10 +97,10 @@ bool ap_path_reader_next(struct ap_path_reader *reader, struct ap_path_piece *re
     } else {
         unsigned char told = reader->pieces->bytes[--reader->at_byte];
         bool host = told & HOST;
-        uint32_t at = reader->at[host];
-        reader->at[host] = at - unfold(take_number(reader));
+        uint32_t at = reader->at[host], near = told >> NEAR_SHIFT & FAR;
+        reader->at[host] = at - unfold(near == FAR ? take_number(reader) : near);
         int64_t end_ns = (int64_t)((uint64_t)reader->now_ns + take_number(reader));
-        *ret_piece = (struct ap_path_piece){ reader->now_ns, end_ns, at, (uint8_t)(told & ~HOST), host };
+        *ret_piece = (struct ap_path_piece){ reader->now_ns, end_ns, at, told & (AP_PATH_PIECE_CLASSES - 1), host };
     }
     reader->now_ns = ret_piece->end_ns;
     return true;

@@ -7,6 +7,9 @@
 
 #include "mem.h"
 
+/** A path_class is below it. */
+#define AP_PATH_PIECE_CLASSES 16u
+
 /** Part of the path on one actor; it ends where the next one begins. */
 struct ap_path_piece {
     int64_t start_ns, end_ns;

@@ -75,7 +75,7 @@ struct ap_replay_build {
     struct ap_return *returns;
     size_t return_count, return_capacity;
     uint32_t *task_of_launch; /* by place in index->work: the task that begins with the launch of it */
-    uint32_t *task_of_work;   /* likewise its own */
+    uint32_t first_of_work;   /* the task of the first work; those of the others follow in their order */
     uint32_t *told_wait;      /* likewise: work of another stream that it waits for, told by the calls of the host. NULL = of
                                  none */
 };
@@ -87,6 +87,12 @@ static inline bool ap_replay_is_launched(const struct ap_replay_build *build, ui
     uint32_t launch = ap_path_work(build->index, work)->launch;
     return launch != AP_NO_ROW && trace->events.start_ns[launch] != AP_START_UNKNOWN &&
            ap_row_is_of(trace, launch, AP_HOST_KINDS) && trace->events.dur_ns[launch] >= 0;
+}
+
+/** The work's own task, once device tasks stand. */
+static inline uint32_t ap_replay_task_of_work(const struct ap_replay_build *build, uint32_t work)
+{
+    return build->first_of_work + work;
 }
 
 /** Finds the waits of streams that only the calls of the host tell of. */

@@ -105,8 +105,8 @@ static void release_by_work(const struct ap_replay_build *build, uint32_t work, 
 {
     const struct ap_path_index *index = build->index;
     if (awaited != AP_NO_WORK && awaited != work && ap_work_start_ns(index, awaited) <= ap_work_start_ns(index, work))
-        add_release(releases,
-                    (struct release){ ap_work_end_ns(index, awaited), usual->gap_ns, build->task_of_work[awaited], type });
+        add_release(releases, (struct release){ ap_work_end_ns(index, awaited), usual->gap_ns,
+                                                ap_replay_task_of_work(build, awaited), type });
 }
 
 static void release_by_waits(const struct ap_replay_build *build, uint32_t work, const struct usual *usual,
@@ -131,7 +131,7 @@ static int64_t last_release_ns(const struct releases *releases)
 /* How much work of all streams has ended by then. */
 static size_t ended_by(const struct ap_path_index *index, struct releases *releases, int64_t ns)
 {
-    AP_SEEK(releases->ended, index->work_count, at, ap_work_end_ns(index, index->work_by_end[at]) <= ns);
+    AP_SEEK(releases->ended, index->work_count, at, ap_work_end_ns(index, ap_path_work_by_end(index, at)) <= ns);
     return releases->ended;
 }
 
@@ -145,7 +145,7 @@ static void release_by_time(const struct ap_replay_build *build, uint32_t work, 
         return;
     int64_t gap_ns = start_ns - released_ns, near_ns = gap_ns / 4 > LONG_START_NS ? gap_ns / 4 : LONG_START_NS;
     size_t ended = ended_by(index, releases, start_ns);
-    uint32_t other = ended ? index->work_by_end[ended - 1] : AP_NO_WORK;
+    uint32_t other = ended ? ap_path_work_by_end(index, ended - 1) : AP_NO_WORK;
     if (other == AP_NO_WORK || start_ns - ap_work_end_ns(index, other) > near_ns ||
         build->trace->events.track[ap_path_work(index, other)->row] ==
             build->trace->events.track[ap_path_work(index, work)->row])
@@ -173,10 +173,10 @@ static void release_by_room(const struct ap_replay_build *build, uint32_t work, 
         return;
     size_t low = ended_by(index, releases, start_ns);
     for (size_t i = low; i < index->work_count && i < low + ENDING_MAX &&
-                         ap_work_end_ns(index, index->work_by_end[i]) - start_ns <= usual->longest_ns / LAST_PART;
+                         ap_work_end_ns(index, ap_path_work_by_end(index, i)) - start_ns <= usual->longest_ns / LAST_PART;
          i++)
-        if (filled_device(build, index->work_by_end[i], work, released_ns)) {
-            release_by_work(build, work, index->work_by_end[i], AP_REPLAY_EDGE_occupied, usual, releases);
+        if (filled_device(build, ap_path_work_by_end(index, i), work, released_ns)) {
+            release_by_work(build, work, ap_path_work_by_end(index, i), AP_REPLAY_EDGE_occupied, usual, releases);
             return;
         }
 }
@@ -237,7 +237,7 @@ static enum ap_status add_edges(struct ap_replay_build *build, uint32_t work, co
     for (size_t i = 0; i < releases->count; i++) {
         const struct release *release = &releases->list[i];
         int64_t lag_ns = i == nearest ? start_ns - release->ns - odd_ns : usual_lag_ns(release, start_ns);
-        AP_TRY(ap_replay_add_edge(build, release->from, build->task_of_work[work], release->type, lag_ns, reterr));
+        AP_TRY(ap_replay_add_edge(build, release->from, ap_replay_task_of_work(build, work), release->type, lag_ns, reterr));
     }
     return AP_OK;
 }
@@ -248,7 +248,6 @@ static enum ap_status add_work(struct ap_replay_build *build, uint32_t work, str
     uint32_t row = ap_path_work(build->index, work)->row;
     int64_t start_ns = ap_work_start_ns(build->index, work), end_ns = ap_work_end_ns(build->index, work);
     end_ns = end_ns > start_ns ? end_ns : start_ns;
-    build->task_of_work[work] = (uint32_t)graph->count;
     AP_TRY_ADD(build->gate, graph->tasks, graph->count, graph->capacity, reterr,
                (struct ap_task){ .start_ns = start_ns,
                                  .row = row,
@@ -273,7 +272,7 @@ static void mark_queued(const struct ap_replay_build *build, uint32_t work)
         return;
     for (uint32_t at = work; at != first;) {
         at = ap_path_previous_on_stream(build->index, at);
-        build->graph->tasks[build->task_of_work[at]].was_queued = true;
+        build->graph->tasks[ap_replay_task_of_work(build, at)].was_queued = true;
     }
 }
 
@@ -285,6 +284,7 @@ enum ap_status ap_replay_add_device(struct ap_replay_build *build, struct ap_err
     if (!count)
         return AP_OK;
     AP_TRY(find_usual(build, &usual, reterr));
+    build->first_of_work = (uint32_t)build->graph->count;
     for (uint32_t work = 0; work < count; work++)
         AP_TRY(add_work(build, work, reterr));
     for (uint32_t work = 0; work < count; work++) {

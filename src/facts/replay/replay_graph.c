@@ -67,13 +67,11 @@ static void renumber(uint32_t *task, const uint32_t *number)
 }
 
 /* Edges that would lead back are left out and counted. */
-static void renumber_edges(struct ap_replay_graph *graph, const uint32_t *number)
+static void keep_forward_edges(struct ap_replay_graph *graph)
 {
     size_t kept = 0;
     for (size_t i = 0; i < graph->edge_count; i++) {
         struct ap_replay_edge edge = graph->edges[i];
-        edge.from = number[edge.from] & AP_REPLAY_TASKS_MAX;
-        edge.to = number[edge.to] & AP_REPLAY_TASKS_MAX;
         if (edge.from >= edge.to) {
             graph->backward_edge_count++;
             continue;
@@ -117,7 +115,10 @@ static void place_edges(const struct ap_replay_graph *graph, uint32_t *first, ui
 static enum ap_status order_edges(struct ap_replay_graph *graph, struct ap_error *reterr)
 {
     uint32_t *first, *place;
-    if (!graph->edge_count)
+    size_t in_order = 1;
+    while (in_order < graph->edge_count && graph->edges[in_order - 1].to <= graph->edges[in_order].to)
+        in_order++;
+    if (in_order >= graph->edge_count)
         return AP_OK;
     if (graph->edge_count > UINT32_MAX)
         return ap_fail(reterr, AP_ERROR_LIMIT,
@@ -146,7 +147,10 @@ static void renumber_all(struct ap_replay_graph *graph, const uint32_t *number)
     }
     for (size_t i = 0; i < graph->thread_task_count; i++)
         graph->thread_tasks[i] = number[i];
-    renumber_edges(graph, number);
+    for (size_t i = 0; i < graph->edge_count; i++) {
+        graph->edges[i].from = number[graph->edges[i].from] & AP_REPLAY_TASKS_MAX;
+        graph->edges[i].to = number[graph->edges[i].to] & AP_REPLAY_TASKS_MAX;
+    }
 }
 
 /* The numbers of the tasks behind ordering, by those of their making. */
@@ -168,21 +172,30 @@ static enum ap_status number_tasks(const struct ap_replay_graph *graph, uint32_t
     return AP_OK;
 }
 
-static enum ap_status order_tasks(struct ap_replay_graph *graph, struct ap_error *reterr)
+static enum ap_status move_all(struct ap_replay_graph *graph, struct ap_error *reterr)
 {
     uint32_t *number, *spare;
-    if (!graph->count)
-        return AP_OK;
-    if (graph->count > AP_REPLAY_TASKS_MAX)
-        return ap_fail(reterr, AP_ERROR_LIMIT,
-                       "more than 268,435,455 pieces of work to replay: ask about a shorter stretch of "
-                       "the trace");
     AP_TRY(number_tasks(graph, &number, &spare, reterr));
     memcpy(spare, number, graph->count * sizeof(number[0]));
     move_tasks(graph->tasks, spare, graph->count);
     AP_FREE(graph->gate, spare, graph->count);
     renumber_all(graph, number);
     AP_FREE(graph->gate, number, graph->count);
+    return AP_OK;
+}
+
+static enum ap_status order_tasks(struct ap_replay_graph *graph, struct ap_error *reterr)
+{
+    size_t in_order = 1;
+    if (graph->count > AP_REPLAY_TASKS_MAX)
+        return ap_fail(reterr, AP_ERROR_LIMIT,
+                       "more than 268,435,455 pieces of work to replay: ask about a shorter stretch of "
+                       "the trace");
+    while (in_order < graph->count && task_before(graph->tasks, (uint32_t)in_order - 1, (uint32_t)in_order))
+        in_order++;
+    if (in_order < graph->count)
+        AP_TRY(move_all(graph, reterr));
+    keep_forward_edges(graph);
     return order_edges(graph, reterr);
 }
 
@@ -197,6 +210,8 @@ static enum ap_status list_threads(struct ap_replay_graph *graph, struct ap_erro
         AP_TRY(AP_ALLOC(graph->gate, graph->thread_tasks, graph->count, reterr));
     for (size_t i = 0; i < graph->count; i++)
         graph->first_of_thread[graph->tasks[i].track + 1]++;
+    for (uint32_t i = 0; i < graph->count; i++)
+        graph->thread_tasks[i] = i;
     for (size_t i = 0; i < graph->track_count; i++)
         graph->first_of_thread[i + 1] += graph->first_of_thread[i];
     return AP_OK;
@@ -212,10 +227,8 @@ static enum ap_status start_build(struct ap_replay_build *build, struct ap_error
     }
     for (size_t i = 0; i < graph->step_count; i++)
         graph->step_start[i] = graph->step_end[i] = AP_NO_TASK;
-    if (works) {
+    if (works)
         AP_TRY(AP_ALLOC(build->gate, build->task_of_launch, works, reterr));
-        AP_TRY(AP_ALLOC(build->gate, build->task_of_work, works, reterr));
-    }
     for (size_t i = 0; i < works; i++)
         build->task_of_launch[i] = AP_NO_TASK;
     return AP_OK;
@@ -224,7 +237,6 @@ static enum ap_status start_build(struct ap_replay_build *build, struct ap_error
 static void release_build(struct ap_replay_build *build)
 {
     AP_FREE(build->gate, build->task_of_launch, build->index->work_count);
-    AP_FREE(build->gate, build->task_of_work, build->index->work_count);
     AP_FREE(build->gate, build->told_wait, build->index->work_count);
     ap_replay_forget_marks(build);
     AP_FREE(build->gate, build->call_ends, build->call_end_capacity);

@@ -376,8 +376,8 @@ static enum ap_status link_call(struct ap_replay_build *build, const struct ap_c
     int64_t lag_ns = end->waited ? end->ns - ap_work_end_ns(build->index, end->awaited) : 0;
     if (end->waited)
         ap_replay_limit_work(build->graph, call, lag_ns);
-    return ap_replay_add_edge(build, build->task_of_work[end->awaited], end->task, AP_REPLAY_EDGE_synchronization, lag_ns,
-                              reterr);
+    return ap_replay_add_edge(build, ap_replay_task_of_work(build, end->awaited), end->task, AP_REPLAY_EDGE_synchronization,
+                              lag_ns, reterr);
 }
 
 static enum ap_status link_calls(struct ap_replay_build *build, struct ap_error *reterr)

@@ -155,8 +155,8 @@ enum ap_status ap_replay_link_returns(struct ap_replay_build *build, struct ap_e
             continue;
         int64_t lag_ns = tasks[back->task].start_ns - ap_work_start_ns(build->index, back->started);
         ap_replay_limit_work(build->graph, &tasks[back->task - 1], back->usual_ns);
-        AP_TRY(
-            ap_replay_add_edge(build, build->task_of_work[back->started], back->task, AP_REPLAY_EDGE_queue, lag_ns, reterr));
+        AP_TRY(ap_replay_add_edge(build, ap_replay_task_of_work(build, back->started), back->task, AP_REPLAY_EDGE_queue,
+                                  lag_ns, reterr));
     }
     return AP_OK;
 }

@@ -88,95 +88,84 @@ static void sum_rows(struct ap_gpu_work *work, const struct ap_name_sums *names,
  * Kernels and memsets cover a copy. How much of time t is covered up to then is known once all rows that start before t
  * were seen. So each copy asks at its start and at its end. */
 
-struct copies {
-    const struct ap_trace *trace;
-    uint32_t *rows;      /* by start */
-    int64_t *exposed_ns; /* of each; until its end was reached: what was covered before its start */
-    uint32_t *by_end, *spare;
-    size_t count, bytes;
+/* A copy whose end is not reached yet. */
+struct begun {
+    int64_t end_ns, before_ns; /* before_ns: what was covered before its start */
+    uint32_t row;
 };
 
-static bool end_before(const void *context, uint32_t a, uint32_t b)
-{
-    const struct copies *copies = context;
-    int64_t device_a = ap_row_device(copies->trace, copies->rows[a]);
-    int64_t device_b = ap_row_device(copies->trace, copies->rows[b]);
-    AP_SMALLER_FIRST(device_a, device_b);
-    int64_t end_a = ap_row_end_ns(copies->trace, copies->rows[a]), end_b = ap_row_end_ns(copies->trace, copies->rows[b]);
-    return end_a != end_b ? end_a < end_b : a < b;
-}
+/* Those of a device, in a heap with what ends first on top. */
+struct copies {
+    struct ap_gpu_work *work;
+    const struct ap_name_sums *names;
+    struct sums *sums;
+    struct begun *begun;
+    size_t count, capacity;
+};
 
-static enum ap_status copies_init(struct copies *copies, const struct ap_gpu_work *work, struct ap_error *reterr)
+static enum ap_status begin_copy(struct copies *copies, struct begun copy, struct ap_error *reterr)
 {
-    const struct ap_links *links = &work->context->facts->links;
-    *copies = (struct copies){ .trace = work->context->trace };
-    size_t count = 0;
-    for (size_t i = 0; i < links->count; i++)
-        count += ap_row_kind(copies->trace->events.tag[links->rows[i].row]) == AP_KIND_memcpy;
-    if (!count)
-        return AP_OK;
-    copies->bytes = count * (sizeof(int64_t) + 3 * sizeof(uint32_t));
-    copies->exposed_ns = ap_mem_resize(work->context->gate, NULL, 0, copies->bytes);
-    if (!copies->exposed_ns)
-        return ap_fail_memory(work->context->gate, reterr);
-    copies->rows = (uint32_t *)(void *)(copies->exposed_ns + count);
-    copies->by_end = copies->rows + count;
-    copies->spare = copies->by_end + count;
-    for (size_t i = 0; i < links->count; i++)
-        if (ap_row_kind(copies->trace->events.tag[links->rows[i].row]) == AP_KIND_memcpy) {
-            copies->by_end[copies->count] = (uint32_t)copies->count;
-            copies->rows[copies->count++] = links->rows[i].row;
-        }
-    ap_sort_indices(copies->by_end, count, copies->spare, end_before, copies);
+    AP_TRY(AP_RESERVE(copies->work->context->gate, copies->begun, copies->capacity, copies->count + 1, reterr));
+    size_t at = copies->count++;
+    for (; at && copies->begun[(at - 1) / 2].end_ns > copy.end_ns; at = (at - 1) / 2)
+        copies->begun[at] = copies->begun[(at - 1) / 2];
+    copies->begun[at] = copy;
     return AP_OK;
 }
 
-/* Copies of the device that end by @at_ns, from @ended on. */
-static size_t close_copies(struct copies *copies, size_t ended, int64_t device, int64_t at_ns, const struct ap_cover *cover)
+static struct begun take_first(struct copies *copies)
 {
-    for (; ended < copies->count; ended++) {
-        uint32_t copy = copies->by_end[ended], row = copies->rows[copy];
-        if (ap_row_device(copies->trace, row) != device || ap_row_end_ns(copies->trace, row) > at_ns)
+    struct begun first = copies->begun[0], moved = copies->begun[--copies->count];
+    size_t at = 0;
+    for (size_t below; (below = 2 * at + 1) < copies->count; at = below) {
+        below += below + 1 < copies->count && copies->begun[below + 1].end_ns < copies->begun[below].end_ns;
+        if (copies->begun[below].end_ns >= moved.end_ns)
             break;
-        int64_t covered_ns = ap_cover_before(cover, ap_row_end_ns(copies->trace, row)) - copies->exposed_ns[copy];
-        copies->exposed_ns[copy] = copies->trace->events.dur_ns[row] - covered_ns;
+        copies->begun[at] = copies->begun[below];
     }
-    return ended;
+    copies->begun[at] = moved;
+    return first;
 }
 
-static void find_exposed(const struct ap_gpu_work *work, struct copies *copies)
+static void end_copies(struct copies *copies, int64_t at_ns, const struct ap_cover *cover)
 {
-    const struct ap_trace *trace = copies->trace;
-    const struct ap_links *links = &work->context->facts->links;
-    size_t started = 0, ended = 0;
+    const struct ap_events *events = &copies->work->context->trace->events;
+    while (copies->count && copies->begun[0].end_ns <= at_ns) {
+        struct begun copy = take_first(copies);
+        struct sums *of_name = &copies->sums[ap_name_sums_number(copies->names, events->name[copy.row])];
+        int64_t covered_ns = ap_cover_before(cover, copy.end_ns) - copy.before_ns;
+        of_name->exposed_ns = ap_gpu_add_ns(copies->work, of_name->exposed_ns, events->dur_ns[copy.row] - covered_ns);
+    }
+}
+
+static enum ap_status find_exposed(struct copies *copies, struct ap_error *reterr)
+{
+    const struct ap_trace *trace = copies->work->context->trace;
+    const struct ap_links *links = &copies->work->context->facts->links;
     for (size_t i = 0; i < links->count;) {
         int64_t device = ap_row_device(trace, links->rows[i].row);
         struct ap_cover cover = AP_COVER_EMPTY;
         for (; i < links->count && ap_row_device(trace, links->rows[i].row) == device; i++) {
             uint32_t row = links->rows[i].row;
-            int64_t start_ns = trace->events.start_ns[row];
-            ended = close_copies(copies, ended, device, start_ns - 1, &cover);
+            int64_t start_ns = trace->events.start_ns[row], end_ns = ap_row_end_ns(trace, row);
+            end_copies(copies, start_ns - 1, &cover);
             if (ap_row_kind(trace->events.tag[row]) == AP_KIND_memcpy)
-                copies->exposed_ns[started++] = ap_cover_before(&cover, start_ns);
+                AP_TRY(begin_copy(copies, (struct begun){ end_ns, ap_cover_before(&cover, start_ns), row }, reterr));
             else
-                ap_cover_add(&cover, start_ns, ap_row_end_ns(trace, row));
+                ap_cover_add(&cover, start_ns, end_ns);
         }
-        ended = close_copies(copies, ended, device, INT64_MAX, &cover);
+        end_copies(copies, INT64_MAX, &cover);
     }
+    return AP_OK;
 }
 
 static enum ap_status sum_exposed(struct ap_gpu_work *work, const struct ap_name_sums *names, struct sums *sums,
                                   struct ap_error *reterr)
 {
-    struct copies copies;
-    AP_TRY(copies_init(&copies, work, reterr));
-    find_exposed(work, &copies);
-    for (size_t i = 0; i < copies.count; i++) {
-        struct sums *of_name = &sums[ap_name_sums_number(names, ap_row_name_id(copies.trace, copies.rows[i]))];
-        of_name->exposed_ns = ap_gpu_add_ns(work, of_name->exposed_ns, copies.exposed_ns[i]);
-    }
-    ap_mem_free(work->context->gate, copies.exposed_ns, copies.bytes);
-    return AP_OK;
+    struct copies copies = { .work = work, .names = names, .sums = sums };
+    enum ap_status status = find_exposed(&copies, reterr);
+    AP_FREE(work->context->gate, copies.begun, copies.capacity);
+    return status;
 }
 
 /* ---- report ---- */

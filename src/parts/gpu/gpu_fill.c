@@ -87,9 +87,9 @@ static struct running kernel_of(const struct ap_trace *trace, uint32_t row)
 
 /* Streams that carry their part, and the kernel time of them but for the busiest of each device. */
 struct streams {
-    int64_t *track_ns; /* kernel time by track */
-    uint32_t *tracks;  /* those of the device that is looked at */
-    size_t track_count;
+    int64_t *track_ns; /* kernel time by track, of the device that is looked at */
+    int64_t device_ns; /* of all of its tracks */
+    size_t first;      /* of its rows in links */
     int64_t count, other_ns;
 };
 
@@ -97,26 +97,28 @@ static void take_kernel(struct fill *fill, struct streams *streams, uint32_t row
 {
     const struct ap_events *events = &fill->work->context->trace->events;
     int64_t *track_ns = &streams->track_ns[events->track[row]];
-    if (!*track_ns && events->dur_ns[row] > 0)
-        streams->tracks[streams->track_count++] = events->track[row];
     *track_ns = ap_gpu_add_ns(fill->work, *track_ns, events->dur_ns[row]);
+    streams->device_ns = ap_gpu_add_ns(fill->work, streams->device_ns, events->dur_ns[row]);
 }
 
-static void end_device(struct fill *fill, struct streams *streams)
+/* The rows of the device end before links->rows[end]: each stream is met with its first one. */
+static void end_device(struct fill *fill, struct streams *streams, size_t end)
 {
-    int64_t device_ns = 0, busiest_ns = 0, shared_ns = 0;
-    for (size_t i = 0; i < streams->track_count; i++)
-        device_ns = ap_gpu_add_ns(fill->work, device_ns, streams->track_ns[streams->tracks[i]]);
-    for (size_t i = 0; i < streams->track_count; i++) {
-        int64_t ns = streams->track_ns[streams->tracks[i]];
-        if ((double)ns < STREAM_SHARE * (double)device_ns)
+    const struct ap_links *links = &fill->work->context->facts->links;
+    const uint32_t *track = fill->work->context->trace->events.track;
+    int64_t busiest_ns = 0, shared_ns = 0;
+    for (size_t i = streams->first; i < end; i++) {
+        int64_t *track_ns = &streams->track_ns[track[links->rows[i].row]], ns = *track_ns;
+        *track_ns = 0;
+        if (!ns || (double)ns < STREAM_SHARE * (double)streams->device_ns)
             continue;
         streams->count++;
         shared_ns = ap_gpu_add_ns(fill->work, shared_ns, ns);
         busiest_ns = ns > busiest_ns ? ns : busiest_ns;
     }
     streams->other_ns = ap_gpu_add_ns(fill->work, streams->other_ns, shared_ns - busiest_ns);
-    streams->track_count = 0;
+    streams->first = end;
+    streams->device_ns = 0;
 }
 
 static enum ap_status sweep(struct fill *fill, struct streams *streams, struct ap_error *reterr)
@@ -130,7 +132,7 @@ static enum ap_status sweep(struct fill *fill, struct streams *streams, struct a
             continue;
         if (ap_row_device(trace, row) != device) {
             pass_time(fill, at_ns, INT64_MAX);
-            end_device(fill, streams);
+            end_device(fill, streams, i);
         }
         device = ap_row_device(trace, row);
         pass_time(fill, at_ns, trace->events.start_ns[row]);
@@ -139,7 +141,7 @@ static enum ap_status sweep(struct fill *fill, struct streams *streams, struct a
         AP_TRY(start(fill, kernel_of(trace, row), reterr));
     }
     pass_time(fill, at_ns, INT64_MAX);
-    end_device(fill, streams);
+    end_device(fill, streams, links->count);
     return AP_OK;
 }
 
@@ -162,12 +164,10 @@ enum ap_status ap_gpu_add_fill(struct ap_gpu_work *work, struct ap_model *model,
     size_t count = work->context->trace->track_count;
     struct streams streams = { .track_ns = NULL };
     enum ap_status status = AP_ALLOC_CLEARED(gate, streams.track_ns, count, reterr);
-    AP_AND_THEN(status, AP_ALLOC(gate, streams.tracks, count, reterr));
     AP_AND_THEN(status, sweep(&fill, &streams, reterr));
     if (status == AP_OK)
         add_figures(&fill, &streams, model, gpu);
     AP_FREE(gate, fill.running, fill.capacity);
     AP_FREE(gate, streams.track_ns, count);
-    AP_FREE(gate, streams.tracks, count);
     return status;
 }

@@ -28,10 +28,12 @@ static enum part_kind part_kind_of(const struct ap_trace *trace, const struct ap
     }
 }
 
-/* All segments of one name and kind, which its place tells. There may be twice as many as rows, so they are small. */
-struct part {
-    int64_t dur_ns;
-    uint32_t name, segments;
+/* All segments of one kind by name; all NULL where there is none of the kind. A part is a name and a kind: its number is
+ * that of the name behind those of all names of the kinds before; there are less than 2^32 in all, as texts take bytes. */
+struct parts_of_kind {
+    int64_t *dur_ns; /* 0 = no part */
+    uint32_t *segments;
+    uint32_t *longest; /* number + 1 in longest_of, while that is kept */
 };
 
 /* Its longest segment. Kept of all parts while these are few, else looked for again, of those that are listed. */
@@ -51,11 +53,9 @@ struct composition {
     const struct ap_steps *steps;
     size_t step;                             /* steps before it ended before the segment */
     int64_t steady_ns[AP_PATH_CLASS_COUNT_]; /* within steps that are neither cold nor cut */
-    uint32_t *part_of_name[PART_KIND_COUNT]; /* by name: number + 1 of the part; 0 = none yet. NULL = none of the kind */
-    size_t name_count;
-    struct part *parts;
-    size_t part_count, part_capacity;
-    struct part_longest *longest_of; /* by part; NULL = there are more than few */
+    struct parts_of_kind parts[PART_KIND_COUNT];
+    size_t name_count, part_count;
+    struct part_longest *longest_of; /* of each part in order of first sight; NULL = there are more than few */
     size_t longest_of_capacity;
     struct ap_path_segment longest[LONGEST_COUNT]; /* in order */
     size_t longest_count, longest_limit;
@@ -98,45 +98,55 @@ static void add_to_steps(struct composition *sums, const struct ap_path_segment 
     }
 }
 
-static enum ap_status begin_longest(struct composition *sums)
+static void forget_longest(struct composition *sums)
 {
-    if (sums->part_count > PARTS_FEW) {
-        AP_FREE(sums->gate, sums->longest_of, sums->longest_of_capacity);
-        sums->longest_of = NULL;
-        sums->longest_of_capacity = 0;
+    for (size_t kind = 0; kind < PART_KIND_COUNT; kind++) {
+        AP_FREE(sums->gate, sums->parts[kind].longest, sums->name_count);
+        sums->parts[kind].longest = NULL;
+    }
+    AP_FREE(sums->gate, sums->longest_of, sums->longest_of_capacity);
+    sums->longest_of = NULL;
+    sums->longest_of_capacity = 0;
+}
+
+static enum ap_status begin_part(struct composition *sums, uint32_t *longest)
+{
+    if (++sums->part_count > PARTS_FEW) {
+        forget_longest(sums);
         return AP_OK;
     }
     AP_TRY(AP_RESERVE(sums->gate, sums->longest_of, sums->longest_of_capacity, sums->part_count, NULL));
     sums->longest_of[sums->part_count - 1] = (struct part_longest){ .dur_ns = -1 };
+    *longest = (uint32_t)sums->part_count;
     return AP_OK;
 }
 
-static struct part *part_of(struct composition *sums, const struct ap_path_segment *segment)
+static enum ap_status begin_kind(const struct composition *sums, struct parts_of_kind *parts)
 {
-    uint32_t name = sums->trace->events.name[segment->row];
-    enum part_kind kind = part_kind_of(sums->trace, segment);
-    if (!sums->part_of_name[kind])
-        sums->status = AP_ALLOC_CLEARED(sums->gate, sums->part_of_name[kind], sums->name_count, NULL);
-    if (sums->status != AP_OK)
-        return NULL;
-    uint32_t *number = &sums->part_of_name[kind][name];
-    if (!*number) {
-        sums->status = AP_RESERVE(sums->gate, sums->parts, sums->part_capacity, sums->part_count + 1, NULL);
-        if (sums->status != AP_OK)
-            return NULL;
-        sums->parts[sums->part_count++] = (struct part){ .name = name };
-        *number = (uint32_t)sums->part_count;
-        sums->status = begin_longest(sums);
-        if (sums->status != AP_OK)
-            return NULL;
-    }
-    return &sums->parts[*number - 1];
+    AP_TRY(AP_ALLOC_CLEARED(sums->gate, parts->dur_ns, sums->name_count, NULL));
+    AP_TRY(AP_ALLOC_CLEARED(sums->gate, parts->segments, sums->name_count, NULL));
+    return sums->part_count < PARTS_FEW ? AP_ALLOC_CLEARED(sums->gate, parts->longest, sums->name_count, NULL) : AP_OK;
 }
 
 static void keep_longest(struct part_longest *longest, const struct ap_path_segment *segment)
 {
     if (length_ns(segment) > longest->dur_ns)
         *longest = (struct part_longest){ segment->start_ns, length_ns(segment), segment->track };
+}
+
+static enum ap_status add_to_part(struct composition *sums, const struct ap_path_segment *segment)
+{
+    struct parts_of_kind *parts = &sums->parts[part_kind_of(sums->trace, segment)];
+    uint32_t name = sums->trace->events.name[segment->row];
+    if (!parts->segments)
+        AP_TRY(begin_kind(sums, parts));
+    if (!parts->dur_ns[name])
+        AP_TRY(begin_part(sums, parts->longest ? &parts->longest[name] : NULL));
+    parts->dur_ns[name] += length_ns(segment);
+    parts->segments[name]++;
+    if (parts->longest)
+        keep_longest(&sums->longest_of[parts->longest[name] - 1], segment);
+    return AP_OK;
 }
 
 static void add_segment(void *self, const struct ap_path_segment *segment)
@@ -148,13 +158,8 @@ static void add_segment(void *self, const struct ap_path_segment *segment)
     add_to_steps(sums, segment);
     if (sums->longest_limit)
         keep_if_long(sums, segment);
-    struct part *part = segment->row != AP_NO_ROW && sums->status == AP_OK ? part_of(sums, segment) : NULL;
-    if (!part)
-        return;
-    part->dur_ns += length_ns(segment);
-    part->segments++;
-    if (sums->longest_of)
-        keep_longest(&sums->longest_of[part - sums->parts], segment);
+    if (segment->row != AP_NO_ROW && sums->status == AP_OK)
+        sums->status = add_to_part(sums, segment);
 }
 
 /* Parts that are listed of more than few. */
@@ -245,34 +250,44 @@ static void add_classes(const struct composition *sums, int64_t total_ns, struct
 
 static enum part_kind kind_of(const struct composition *sums, uint32_t part)
 {
-    int kind = 0;
-    while (!sums->part_of_name[kind] || sums->part_of_name[kind][sums->parts[part].name] != part + 1)
-        kind++;
-    return (enum part_kind)kind;
+    return (enum part_kind)((part >= sums->name_count) + (part >= 2 * sums->name_count));
+}
+
+static uint32_t name_of(const struct composition *sums, uint32_t part)
+{
+    return (uint32_t)(part - kind_of(sums, part) * sums->name_count);
+}
+
+/* 0 = there is no such part. */
+static int64_t part_ns(const struct composition *sums, uint32_t part)
+{
+    const int64_t *dur_ns = sums->parts[kind_of(sums, part)].dur_ns;
+    return dur_ns ? dur_ns[name_of(sums, part)] : 0;
+}
+
+static uint32_t part_segments(const struct composition *sums, uint32_t part)
+{
+    return sums->parts[kind_of(sums, part)].segments[name_of(sums, part)];
 }
 
 static bool part_before(const void *context, uint32_t a, uint32_t b)
 {
     const struct composition *sums = context;
-    const struct part *x = &sums->parts[a], *y = &sums->parts[b];
-    AP_LARGER_FIRST(x->dur_ns, y->dur_ns);
-    int order = ap_trace_compare_texts(sums->trace, x->name, y->name);
-    if (order)
-        return order < 0;
-    enum part_kind x_kind = kind_of(sums, a), y_kind = kind_of(sums, b);
-    return x_kind != y_kind ? x_kind < y_kind : a < b;
+    int64_t a_ns = part_ns(sums, a), b_ns = part_ns(sums, b);
+    AP_LARGER_FIRST(a_ns, b_ns);
+    int order = a_ns ? ap_trace_compare_texts(sums->trace, name_of(sums, a), name_of(sums, b)) : 0;
+    return order ? order < 0 : a < b;
 }
 
 static void add_part(const struct composition *sums, uint32_t number, const struct part_longest *longest, int64_t total_ns,
                      struct ap_model *model, struct ap_value *list)
 {
-    const struct part *part = &sums->parts[number];
     struct ap_value *row = ap_add_object(model, list, NULL);
-    ap_add_text(model, row, "name", ap_trace_text(sums->trace, part->name));
+    ap_add_text(model, row, "name", ap_trace_text(sums->trace, name_of(sums, number)));
     ap_add_string(model, row, "kind", part_kind_names[kind_of(sums, number)]);
-    ap_add_time(model, row, "total_dur_us", part->dur_ns);
-    ap_add_count(model, row, "segments", part->segments);
-    ap_add_quotient(model, row, "share_ratio", (double)part->dur_ns, (double)total_ns);
+    ap_add_time(model, row, "total_dur_us", part_ns(sums, number));
+    ap_add_count(model, row, "segments", part_segments(sums, number));
+    ap_add_quotient(model, row, "share_ratio", (double)part_ns(sums, number), (double)total_ns);
     ap_add_time(model, row, "start_us", longest->start_ns);
     ap_add_time(model, row, "dur_us", longest->dur_ns);
     ap_add_track(sums->trace, longest->track, model, row);
@@ -288,9 +303,11 @@ static enum ap_status find_longest(const struct ap_part_context *context, const 
     ret_listed->count = count;
     for (size_t i = 0; i < count; i++) {
         uint32_t number;
-        ret_listed->longest[i] = sums->longest_of ? sums->longest_of[order[i]] : (struct part_longest){ .dur_ns = -1 };
-        AP_TRY(ap_pair_map_add(&ret_listed->numbers, sums->parts[order[i]].name, (uint32_t)kind_of(sums, order[i]), &number,
-                               reterr));
+        uint32_t name = name_of(sums, order[i]);
+        enum part_kind kind = kind_of(sums, order[i]);
+        ret_listed->longest[i] =
+            sums->longest_of ? sums->longest_of[sums->parts[kind].longest[name] - 1] : (struct part_longest){ .dur_ns = -1 };
+        AP_TRY(ap_pair_map_add(&ret_listed->numbers, name, kind, &number, reterr));
     }
     return sums->longest_of ? AP_OK
                             : ap_critical_path_visit(&context->facts->path, sums->trace, &context->facts->order,
@@ -315,15 +332,15 @@ static enum ap_status add_parts(const struct ap_part_context *context, const str
     struct listed_parts listed;
     int64_t listed_ns = 0;
     uint64_t listed_segments = 0;
-    uint32_t *order;
-    size_t count;
-    AP_TRY(ap_top_indices(context->gate, (uint32_t)sums->part_count, context->options->top_n, part_before, sums, &order,
-                          &count, reterr));
+    uint32_t *order, all = sums->part_count ? (uint32_t)(PART_KIND_COUNT * sums->name_count) : 0;
+    size_t count, top_n = context->options->top_n;
+    top_n = top_n && top_n < sums->part_count ? top_n : sums->part_count;
+    AP_TRY(ap_top_indices(context->gate, all, top_n, part_before, sums, &order, &count, reterr));
     enum ap_status status = find_longest(context, sums, order, count, &listed, reterr);
     for (size_t i = 0; status == AP_OK && i < count; i++) {
         add_part(sums, order[i], &listed.longest[i], total_ns, model, list);
-        listed_ns += sums->parts[order[i]].dur_ns;
-        listed_segments += sums->parts[order[i]].segments;
+        listed_ns += part_ns(sums, order[i]);
+        listed_segments += part_segments(sums, order[i]);
     }
     AP_FREE(context->gate, order, count);
     AP_FREE(context->gate, listed.longest, listed.count);
@@ -383,9 +400,10 @@ enum ap_status ap_part_critical_path(struct ap_part_context *context, struct ap_
     if (status == AP_OK && sums.status != AP_OK)
         status = ap_fail_memory(context->gate, reterr);
     AP_AND_THEN(status, add_report(context, &sums, model, root, reterr));
-    for (size_t i = 0; i < PART_KIND_COUNT; i++)
-        AP_FREE(context->gate, sums.part_of_name[i], sums.name_count);
-    AP_FREE(context->gate, sums.parts, sums.part_capacity);
-    AP_FREE(context->gate, sums.longest_of, sums.longest_of_capacity);
+    forget_longest(&sums);
+    for (size_t i = 0; i < PART_KIND_COUNT; i++) {
+        AP_FREE(context->gate, sums.parts[i].dur_ns, sums.name_count);
+        AP_FREE(context->gate, sums.parts[i].segments, sums.name_count);
+    }
     return status;
 }

@@ -84,8 +84,8 @@ static size_t choose_points(const struct ap_trace_memory *memory, const uint32_t
 {
     size_t least = 0, most = 0, most_reserved = 0, chosen = 0;
     for (size_t i = 1; i < count; i++) {
-        least = memory->allocated_bytes[instants[i]] < memory->allocated_bytes[instants[least]] ? i : least;
-        most = memory->allocated_bytes[instants[i]] > memory->allocated_bytes[instants[most]] ? i : most;
+        least = ap_memory_after(memory, instants[i]) < ap_memory_after(memory, instants[least]) ? i : least;
+        most = ap_memory_after(memory, instants[i]) > ap_memory_after(memory, instants[most]) ? i : most;
         most_reserved = instant_at(memory, instants[i])->total_reserved_bytes >
                                 instant_at(memory, instants[most_reserved])->total_reserved_bytes
                             ? i

@@ -74,9 +74,19 @@ static enum ap_status new_curve_columns(struct ap_trace_memory *memory, struct a
         { (void **)&memory->by_device, sizeof(memory->by_device[0]), 0 },
         { (void **)&memory->device_of, sizeof(memory->device_of[0]), 0 },
         { (void **)&memory->alive, sizeof(memory->alive[0]), 0 },
-        { (void **)&memory->allocated_bytes, sizeof(memory->allocated_bytes[0]), 0 },
     };
     return new_columns(memory, columns, AP_COUNT_OF(columns), reterr);
+}
+
+/* What does not tell what is held after it leaves that to the instants before it. */
+static enum ap_status new_totals(struct ap_trace_memory *memory, struct ap_error *reterr)
+{
+    for (uint32_t i = 0; i < memory->count; i++) {
+        const struct ap_memory_event *event = instant_at(memory, i);
+        if (memory->devices[memory->device_of[i]].relative || event->out_of_memory || event->total_allocated_bytes < 0)
+            return AP_ALLOC(memory->gate, memory->allocated_bytes, memory->count, reterr);
+    }
+    return AP_OK;
 }
 
 static enum ap_status new_owner_columns(struct ap_trace_memory *memory, struct ap_error *reterr)
@@ -168,7 +178,6 @@ static int64_t next_value(struct ap_memory_device *device, const struct ap_memor
 
 static void draw_curve(struct ap_trace_memory *memory, struct ap_memory_device *device)
 {
-    find_start(memory, device);
     int64_t value = device->peak_bytes = device->floor_bytes = device->start_bytes;
     for (size_t i = 0; i < device->count; i++) {
         uint32_t instant = memory->by_device[device->first + i];
@@ -179,7 +188,8 @@ static void draw_curve(struct ap_trace_memory *memory, struct ap_memory_device *
             value = next_value(device, event, value);
             count_event(device, event);
         }
-        memory->allocated_bytes[instant] = value;
+        if (memory->allocated_bytes)
+            memory->allocated_bytes[instant] = value;
         if (value > device->peak_bytes) {
             device->peak_bytes = value;
             device->peak = instant;
@@ -246,6 +256,9 @@ static enum ap_status follow_addresses(struct ap_trace_memory *memory, const str
 
 static enum ap_status draw_curves(struct ap_trace_memory *memory, struct ap_error *reterr)
 {
+    for (uint32_t i = 0; i < memory->device_map.count; i++)
+        find_start(memory, &memory->devices[i]);
+    AP_TRY(new_totals(memory, reterr));
     for (uint32_t i = 0; i < memory->device_map.count; i++) {
         draw_curve(memory, &memory->devices[i]);
         if (is_before_as_main(&memory->devices[i], &memory->devices[memory->main_device]))
@@ -258,7 +271,10 @@ static enum ap_status draw_curves(struct ap_trace_memory *memory, struct ap_erro
 
 static enum ap_status order_by_track(struct ap_trace_memory *memory, struct ap_error *reterr)
 {
-    if (!memory->count)
+    size_t in_order = 1;
+    while (in_order < memory->count && track_before(memory, memory->by_device[in_order - 1], memory->by_device[in_order]))
+        in_order++;
+    if (in_order >= memory->count)
         return AP_OK;
     AP_TRY(AP_ALLOC(memory->gate, memory->by_track, memory->count, reterr));
     for (uint32_t i = 0; i < memory->count; i++)

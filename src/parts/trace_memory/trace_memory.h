@@ -84,14 +84,14 @@ struct ap_trace_memory {
     size_t device_capacity;
     uint32_t main_device; /* the accelerator with the highest peak, else the CPU */
     uint32_t *by_device;  /* instants by device, then time, then file order */
-    uint32_t *by_track;   /* by track, then time, then file order */
+    uint32_t *by_track;   /* by track, then time, then file order; NULL where by_device is in that order, too */
     uint32_t *device_of;  /* by instant */
     uint32_t *owner_row;  /* by instant: innermost operator, else annotation, else line of the user's; AP_NO_ROW = none */
     uint32_t *caller_row; /* by instant: the outermost operator of aten around it, else its owner */
     uint32_t *module_of;  /* by instant: innermost module; AP_PAIR_NONE = none */
     uint8_t *part_of;     /* by instant */
     uint8_t *alive;       /* by instant: of allocations whose addresses are told */
-    int64_t *allocated_bytes; /* by instant: of its device, after it */
+    int64_t *allocated_bytes; /* by instant: of its device, after it; NULL where each tells its total */
     struct ap_strpool classes;
     struct ap_memory_module *modules;
     size_t module_capacity;
@@ -113,12 +113,19 @@ AP_MUST_CHECK enum ap_status ap_trace_memory_attribute(struct ap_trace_memory *m
 /** Fills the rest of steps. */
 void ap_trace_memory_measure_steps(struct ap_trace_memory *memory);
 
+/** What its device held after the instant. */
+static inline int64_t ap_memory_after(const struct ap_trace_memory *memory, uint32_t instant)
+{
+    return memory->allocated_bytes ? memory->allocated_bytes[instant]
+                                   : memory->trace->memory_instants[instant].total_allocated_bytes;
+}
+
 static inline struct ap_memory_level ap_memory_level_after(const struct ap_trace_memory *memory,
                                                            const struct ap_memory_device *device, uint32_t instant)
 {
     if (instant == AP_NO_INSTANT)
         return (struct ap_memory_level){ device->start_bytes, -1 };
-    return (struct ap_memory_level){ memory->allocated_bytes[instant],
+    return (struct ap_memory_level){ ap_memory_after(memory, instant),
                                      device->peak_reserved_bytes < 0
                                          ? -1
                                          : memory->trace->memory_instants[instant].total_reserved_bytes };

@@ -38,7 +38,7 @@ static void measure_span(const struct curve *curve, struct ap_memory_span *span)
     span->end = level_after(curve, to);
     span->peak_bytes = span->start.allocated_bytes;
     for (size_t i = from; i < to; i++) {
-        int64_t value = curve->memory->allocated_bytes[curve->instants[i]];
+        int64_t value = ap_memory_after(curve->memory, curve->instants[i]);
         span->peak_bytes = value > span->peak_bytes ? value : span->peak_bytes;
     }
 }
@@ -46,7 +46,7 @@ static void measure_span(const struct curve *curve, struct ap_memory_span *span)
 static void add_instant(const struct curve *curve, struct ap_memory_step *step, uint32_t instant)
 {
     const struct ap_memory_event *event = &curve->memory->trace->memory_instants[instant];
-    int64_t value = curve->memory->allocated_bytes[instant];
+    int64_t value = ap_memory_after(curve->memory, instant);
     step->floor_bytes = value < step->floor_bytes ? value : step->floor_bytes;
     if (value > step->peak_bytes) {
         step->peak_bytes = value;

@@ -239,12 +239,13 @@ static enum ap_status walk_track(struct walk *walk, uint32_t track, const uint32
 static enum ap_status walk_all(struct walk *walk, struct ap_error *reterr)
 {
     const struct ap_trace_memory *memory = walk->memory;
+    const uint32_t *by_track = memory->by_track ? memory->by_track : memory->by_device;
     size_t at = 0;
     for (uint32_t track = 0; track < walk->context->facts->order.track_count; track++) {
         size_t first = at;
-        while (at < memory->count && walk->trace->memory_instants[memory->by_track[at]].track == track)
+        while (at < memory->count && walk->trace->memory_instants[by_track[at]].track == track)
             at++;
-        AP_TRY(walk_track(walk, track, memory->by_track + first, at - first, reterr));
+        AP_TRY(walk_track(walk, track, by_track + first, at - first, reterr));
     }
     return AP_OK;
 }

@@ -1,23 +1,33 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Cut files: a trace that ends at any byte, plain or gzip, gives a report of everything before the cut, says so, and is
-never called complete; a snapshot is refused unless --salvage is given. Wrong checksums and broken JSON are refused. Prints
-TAP."""
+never called complete; its figures are those of the whole events before the cut, worked out again with exact numbers. A
+snapshot is refused unless --salvage is given. Wrong checksums and broken JSON are refused. Prints TAP.
+
+    cuts.py --program PROGRAM [--cuts N] [--seed N]
+
+--cuts N  so many cuts of each file, beside those at both ends; 10 where it is not given
+--seed N  which byte is the first of them; drawn where it is not given, and printed"""
 
 import gzip
 import json
+import random
+import re
 import subprocess
 import sys
 import tempfile
+import zlib
+from decimal import Decimal
 from pathlib import Path
 
 from program import ROOT, parser_of, unpacked
+from real_traces import check_against_slow
 from tap import Tap
 
 
 class Program:
-    def __init__(self, path, folder, cuts):
-        self.path, self.folder, self.cuts = path, Path(folder), cuts
+    def __init__(self, path, folder, cuts, seed):
+        self.path, self.folder, self.cuts, self.seed = path, Path(folder), cuts, seed
 
     def run(self, option, data, *more):
         artifact = self.folder / "input"
@@ -25,24 +35,65 @@ class Program:
         artifact.write_bytes(data)
         report.unlink(missing_ok=True)
         done = subprocess.run([self.path, option, str(artifact), "--json-out", str(report), "--md-out",
-                               str(self.folder / "report.md"), *more],
+                               str(self.folder / "report.md"), "--top-n", "0", *more],
                               capture_output=True, text=True, timeout=120, check=False)
         left = sorted(p.name for p in self.folder.iterdir() if ".part-" in p.name)
-        return done, (json.loads(report.read_text(encoding="utf-8")) if report.exists() else None), left
+        return done, (json.loads(report.read_text(encoding="utf-8"), parse_float=Decimal) if report.exists() else None), left
 
 
 def codes(report):
     return [w["code"] for w in report["warnings"]]
 
 
-def places(size, count):
-    return sorted({size * i // count for i in range(1, count)} | {1, 2, 10, 11, size - 1, size - 4, size - 8, size - 9})
+def places(size, count, seed, more):
+    first = seed % max(size // count, 1)
+    return sorted({size * i // count + first for i in range(count)} - {0} |
+                  {1, 2, 10, 11, size - 1, size - 4, size - 8, size - 9} | more)
 
 
-def check_trace(tap, program, name, data, whole_events):
+class Whole:
+    """A trace, and what is before a cut of it."""
+
+    def __init__(self, text):
+        self.text = text.decode("ascii")  # an offset is one of bytes
+        self.events, self.ends = [], []
+        at = self.text.index("[", self.text.index('"traceEvents"')) + 1
+        decoder = json.JSONDecoder(parse_float=Decimal)
+        begin = re.compile(r"[\s,]*(?={)")
+        while found := begin.match(self.text, at):
+            event, at = decoder.raw_decode(self.text, found.end())
+            self.events.append(event)
+            self.ends.append(at)
+
+    def before(self, data):
+        kept = zlib.decompressobj(31).decompress(data) if data[:2] == b"\x1f\x8b" else data
+        return self.events[:sum(end <= len(kept) for end in self.ends)]
+
+
+class Differences:
+    """In place of a Tap: the claims that do not hold."""
+
+    def __init__(self):
+        self.claims = []
+
+    def same(self, got, want, claim):
+        self.claims += [claim] * (got != want)
+
+
+def what_differs(report, events):
+    """From an exact reading of the events before the cut."""
+    found = Differences()
+    found.same(report["trace"]["events"]["total"], len(events), "events")
+    check_against_slow(found, "cut", report, {"traceEvents": events})
+    return found.claims
+
+
+def check_trace(tap, program, name, data, whole):
     """Reports, once one whole event is there, with counts that never fall as the cut moves on."""
-    last, broken, refused_after_report = 0, [], False
-    for place in places(len(data), program.cuts):
+    last, broken, wrong, refused_after_report = 0, [], [], False
+    whole_events = len(whole.events)
+    edges = {whole.ends[whole_events * i // 4] + more for i in (1, 2, 3) for more in (-1, 0, 1)}
+    for place in places(len(data), program.cuts, program.seed, edges if data == whole.text.encode() else set()):
         done, report, left = program.run("--cpu-trace", data[:place])
         if done.returncode == 3 and report is None and not left:
             refused_after_report |= last > 0
@@ -54,7 +105,9 @@ def check_trace(tap, program, name, data, whole_events):
             broken.append((place, done.returncode, done.stderr[-100:]))
         else:
             last = report["trace"]["events"]["total"]
+            wrong += [(place, claim) for claim in what_differs(report, whole.before(data[:place]))]
     tap.same(broken, [], f"{name}: every cut is reported as one")
+    tap.same(wrong[:5], [], f"{name}: the figures are those of the whole events before the cut")
     tap.same(refused_after_report, False, f"{name}: a later cut never gives less")
     tap.same(last > whole_events * 0.9, True, f"{name}: late cuts keep most events")
     done, report, _ = program.run("--cpu-trace", data[: len(data) * 2 // 3], "--strict")
@@ -78,19 +131,20 @@ def flipped(data, place):
 
 def main():
     parser = parser_of(__doc__)
-    parser.add_argument("--thorough", action="store_const", dest="cuts", const=60, default=10,
-                        help="60 cuts of each file, not 10")
+    parser.add_argument("--cuts", type=int, default=10, help="of each file")
+    parser.add_argument("--seed", type=int, default=random.randrange(1 << 32))
     arguments = parser.parse_args()
+    print(f"# seed {arguments.seed}")
     tap = Tap()
     fixtures = ROOT / "fixtures"
     with tempfile.TemporaryDirectory() as folder:
-        program = Program(str(Path(arguments.program).resolve()), folder, arguments.cuts)
+        program = Program(str(Path(arguments.program).resolve()), folder, arguments.cuts, arguments.seed)
         for name in ("traces/training_step_cuda.json.gz", "traces/pretty_printed.json", "traces/compact_one_line.json"):
             text = unpacked(fixtures / name)
-            document = json.loads(text)
-            events = len(document["traceEvents"] if isinstance(document, dict) else document)
-            check_trace(tap, program, f"{name}, plain", text, events)
-            check_trace(tap, program, f"{name}, gzip", gzip.compress(text, 6, mtime=0), events)
+            whole = Whole(text)
+            tap.same(whole.events, json.loads(text, parse_float=Decimal)["traceEvents"], f"{name}: all events stand in it")
+            check_trace(tap, program, f"{name}, plain", text, whole)
+            check_trace(tap, program, f"{name}, gzip", gzip.compress(text, 6, mtime=0), whole)
         text = gzip.decompress((fixtures / "traces/training_step_cuda.json.gz").read_bytes())
         packed = gzip.compress(text, 6, mtime=0)
         check_refused(tap, program, "trace with a wrong checksum", "--cpu-trace", flipped(packed, len(packed) - 6))

@@ -2,17 +2,19 @@
  * flips.c - single bits flipped in gzip files: whatever bit it is, the run is refused, says in its warnings what was lost,
  * or its report is that of the whole file, byte for byte; what is read of one is never taken for all of it.
  *
- *     flips [--flips N] [--part I/COUNT] FILE.gz...
+ *     flips [--flips N] [--part I/COUNT] [--seed N] FILE.gz...
  *
  * --flips N       so many bits in all, spread evenly over each file, beside those of its header and its end; every second
  *                 one is read with salvage
  * --part I/COUNT  the I-th (from 0) of so many parts of them, to run side by side
+ * --seed N        tells which bit is the first; drawn where it is not given, and printed
  * Prints TAP; the last line says how many were refused, told and harmless. */
 #define _POSIX_C_SOURCE 200809L
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "analyze_profile/analyze_profile.h"
@@ -136,13 +138,14 @@ static void flip(size_t bit, bool salvage)
         abort();
 }
 
-static void flip_bits(const char *path, uint64_t flips, uint64_t part, uint64_t parts)
+static void flip_bits(const char *path, uint64_t flips, uint64_t part, uint64_t parts, uint64_t seed)
 {
     uint64_t silent = count.silent;
     if (!ok(open_copy(path), path))
         return;
+    uint64_t bits = file.bytes * 8, first = bits > flips ? seed % (bits / flips) : 0;
     for (uint64_t i = part; i < flips; i += parts)
-        flip((size_t)(i * (file.bytes * 8) / flips), i / parts % 2 != 0);
+        flip((size_t)(i * bits / flips + first), i / parts % 2 != 0);
     for (size_t bit = 0; bit < 8 * (HEADER_BYTES + TRAILER_BYTES) && part == 0; bit++)
         flip(bit < 8 * HEADER_BYTES ? bit : 8 * file.bytes - 1 - (bit - 8 * HEADER_BYTES), bit % 16 < 8);
     ok(count.silent == silent, "what is lost by a flipped bit is refused or told");
@@ -151,20 +154,23 @@ static void flip_bits(const char *path, uint64_t flips, uint64_t part, uint64_t 
 
 int main(int argc, char **argv)
 {
-    uint64_t flips = 3000, part = 0, parts = 1;
+    uint64_t flips = 3000, part = 0, parts = 1, seed = (uint64_t)time(NULL);
     int first = 1;
     for (; first + 1 < argc && strncmp(argv[first], "--", 2) == 0; first += 2) {
         char *end = NULL;
         uint64_t number = strtoull(argv[first + 1], &end, 10);
         if (strcmp(argv[first], "--flips") == 0)
             flips = number;
+        else if (strcmp(argv[first], "--seed") == 0)
+            seed = number;
         else
             part = number, parts = *end == '/' ? strtoull(end + 1, NULL, 10) : 1;
     }
     if (!ok(first < argc && parts && part < parts, "there are files, and there is such a part"))
         return done();
+    printf("# seed %" PRIu64 "\n", seed);
     for (int i = first; i < argc; i++)
-        flip_bits(argv[i], flips / (uint64_t)(argc - first), part, parts);
+        flip_bits(argv[i], flips / (uint64_t)(argc - first), part, parts, seed);
     printf("# %" PRIu64 " refused, %" PRIu64 " told, %" PRIu64 " harmless\n", count.refused, count.told, count.harmless);
     return done();
 }

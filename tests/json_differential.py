@@ -137,8 +137,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("reader", type=Path)
     parser.add_argument("--count", type=int, default=10000)
-    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--seed", type=int, default=random.randrange(1 << 32), help="drawn where not given, and printed")
     arguments = parser.parse_args()
+    print(f"# seed {arguments.seed}")
     tap, chance = Tap(), random.Random(arguments.seed)
     documents = [make_document(chance) for _ in range(arguments.count)]
     data = b"".join(struct.pack("<I", len(document)) + document for document in documents)

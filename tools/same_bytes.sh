@@ -36,8 +36,14 @@ fi
 [ $# -gt 0 ] || set -- --buildtype=plain -Doptimization=0
 take_sources "$folder/one" "$archive"
 take_sources "$folder/a_longer_name/of/sources" ""
-build "$folder/one" "$@"
-build "$folder/a_longer_name/of/sources" "$@"
+build "$folder/one" "$@" &
+first=$!
+build "$folder/a_longer_name/of/sources" "$@" &
+second=$!
+built=yes
+wait "$first" || built=no
+wait "$second" || built=no
+[ "$built" = yes ]
 if diff -r "$folder/one/root" "$folder/a_longer_name/of/sources/root"; then
     echo "ok - $(find "$folder/one/root" -type f | wc -l) installed files are the same bytes from two folders"
 else

@@ -12,10 +12,10 @@ build_packages=(gcc libc6-dev meson ninja-build pkg-config python3 zlib1g-dev li
 build_wanted=(libisal-dev libzstd-dev liblzma-dev libsqlite3-dev)
 # What the tests need besides: a second compiler with its sanitizers, a schema validator, a memory checker, a watcher of
 # calls, git for meson dist, groff to check the man page, clang-format for the style, a browser to look at the HTML report,
-# MPI for the program on many machines.
+# MPI for the program on many machines, the sources of a locale with a decimal comma.
 test_packages=(clang python3-jsonschema git ca-certificates xz-utils)
 test_wanted=(clang-format libclang-rt-dev valgrind strace groff-base chromium fonts-dejavu-core python3-venv libopenmpi-dev
-  openmpi-bin)
+  openmpi-bin locales)
 
 say() { printf 'setup: %s\n' "$*" >&2; }
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # test.sh: from a bare Debian 12 to all tests. Installs what they need, then, in ./build-tests (made anew, but for its venv):
-#   1. a release build with gcc and -Werror, and all suites on it;
+#   1. a release build with gcc and -Werror, and all suites on it; of failed allocations each fifth (others each time: the
+#      seed stands in the log), of flipped bits and of documents that CPython reads, too, 20,000 (all: --setup all);
 #   2. a build with the address and undefined-behavior sanitizers (clang where it is complete, else gcc), all suites again
 #      but for what is mostly work of Python or of a browser: the long runs that look closer at the same output, the commands
-#      of the documents; of failed allocations each 23rd (others each time: the seed stands in the log), of flipped bits
-#      3,000, of documents that CPython reads, too, 10,000;
+#      of the documents; of failed allocations each 23rd, of flipped bits 3,000, of documents 10,000;
 #   3. on the release build: valgrind, installation, a program built against the installed library, meson dist.
 # The last line says how many checks passed, failed and were skipped; the exit code is 0 when none failed.
 # Optional inputs, skipped loudly where absent: AP_TRACES, a folder of real sample traces, and AP_JSON_TEST_SUITE, the
@@ -57,7 +57,7 @@ build_and_test() { # FOLDER COMPILER TITLE OPTION...
     step "$3: build" ninja -C "$out/$1" all meson-test-prereq &&
     { # what fails there stands in its log
       say "$3: tests"
-      meson test -C "$out/$1" --setup all --no-rebuild --print-errorlogs --timeout-multiplier 4
+      meson test -C "$out/$1" --setup ci --no-rebuild --print-errorlogs --timeout-multiplier 4
     }
 }
 
@@ -79,7 +79,7 @@ ASAN_OPTIONS+=:allocator_may_return_null=1
 export UBSAN_OPTIONS='print_stacktrace=1'
 can_sanitize "$sanitizer" -fuse-ld=gold && export CC_LD=gold # a hundred large programs, each in less than half the time
 build_and_test sanitizers "$sanitizer" "sanitizers, $sanitizer" --buildtype=debugoptimized \
-  -Db_sanitize=address,undefined -Db_lundef=false -Dc_args=-fno-sanitize-recover=all
+  -Db_sanitize=address,undefined -Db_lundef=false '-Dc_args=-fno-sanitize-recover=all -g1' # lines are all that is printed
 unset CC_LD
 
 if [ -x "$out/release/src/cli/analyze_profile" ]; then

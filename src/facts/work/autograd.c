@@ -82,10 +82,14 @@ static bool is_searched(struct linking *linking, uint32_t track)
 /* Wrappers, views and others share the number: the row that starts last made the node. */
 static enum ap_status find_producers(struct linking *linking, struct ap_error *reterr)
 {
+    ap_link_key asked = 0; /* most rows have the number of the row before */
+    uint32_t sequence = AP_PAIR_NONE;
     for (size_t i = 0; i < linking->forward.count; i++) {
         uint32_t row = linking->forward.rows[i], track = linking->trace->events.track[row], number;
         const struct ap_op_detail *op = op_of(linking, row);
-        uint32_t sequence = ap_pair_map_find(&linking->sequences, op->sequence, 0);
+        if (op->sequence != asked)
+            sequence = ap_pair_map_find(&linking->sequences, op->sequence, 0);
+        asked = op->sequence;
         if (sequence == AP_PAIR_NONE || linking->trace->events.start_ns[row] >= linking->first_backward_ns[sequence] ||
             !is_searched(linking, track))
             continue;

@@ -52,6 +52,10 @@ static enum ap_status grow(struct ap_pair_map *map, struct ap_error *reterr)
 enum ap_status ap_pair_map_add(struct ap_pair_map *map, uint32_t a, uint32_t b, uint32_t *ret_number,
                                struct ap_error *reterr)
 {
+    if (map->last < map->count && map->pairs[map->last].a == a && map->pairs[map->last].b == b) {
+        *ret_number = map->last;
+        return AP_OK;
+    }
     if ((size_t)map->count * 3 >= map->slot_count * 2)
         AP_TRY(grow(map, reterr));
     uint32_t *slot = slot_of(map, a, b);
@@ -60,7 +64,7 @@ enum ap_status ap_pair_map_add(struct ap_pair_map *map, uint32_t a, uint32_t b, 
         map->pairs[map->count] = (struct ap_pair){ a, b };
         *slot = map->count++;
     }
-    *ret_number = *slot;
+    *ret_number = map->last = *slot;
     return AP_OK;
 }
 

@@ -16,6 +16,7 @@ struct ap_pair_map {
     uint32_t *slots;                  /* numbers; AP_PAIR_NONE = free */
     size_t pair_capacity, slot_count; /* slots: 0 or a power of two */
     uint32_t count;
+    uint32_t last; /* the number that was asked for last: rows one behind the other often have the same pair */
 };
 
 /** An empty map: { .gate = gate }. */

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "name_spreads.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "quantile.h"
+#include "rows_of.h"
 #include "sort.h"
 
 #include "poison.h"
@@ -19,26 +21,22 @@ struct gathered {
     size_t dur_count;
 };
 
-static bool number_before(const void *context, uint32_t a, uint32_t b)
+static int by_name(const void *left, const void *right)
 {
-    (void)context;
-    return a < b;
+    const struct ap_name_rows *a = left, *b = right;
+    AP_BY_SMALLER(a->name, b->name);
+    return 0;
 }
 
-static enum ap_status list_names(struct ap_name_spreads *spreads, const uint32_t *names, size_t name_count,
-                                 struct ap_error *reterr)
+/* Once each. */
+static size_t sort_names(struct ap_name_rows *names, size_t name_count)
 {
-    uint32_t *sorted;
-    AP_TRY(AP_ALLOC(spreads->gate, spreads->spreads, name_count, reterr));
-    spreads->capacity = name_count;
-    AP_TRY(AP_ALLOC(spreads->gate, sorted, 2 * name_count, reterr));
-    memcpy(sorted, names, name_count * sizeof(sorted[0]));
-    ap_sort_indices(sorted, name_count, sorted + name_count, number_before, NULL);
+    size_t count = 0;
+    ap_sort(names, name_count, sizeof(names[0]), by_name);
     for (size_t i = 0; i < name_count; i++)
-        if (i == 0 || sorted[i] != sorted[i - 1])
-            spreads->spreads[spreads->count++] = (struct ap_name_spread){ .name = sorted[i] };
-    AP_FREE(spreads->gate, sorted, 2 * name_count);
-    return AP_OK;
+        if (i == 0 || names[i].name != names[i - 1].name)
+            names[count++] = names[i];
+    return count;
 }
 
 static void release_gathered(struct gathered *gathered, struct ap_gate *gate, size_t count)
@@ -48,48 +46,37 @@ static void release_gathered(struct gathered *gathered, struct ap_gate *gate, si
     AP_FREE(gate, gathered->dur_ns, gathered->dur_count);
 }
 
-static void count_rows(struct gathered *gathered, const struct ap_trace *trace, size_t count, uint8_t mask, uint8_t wanted)
+static void place_rows(struct gathered *gathered, const struct ap_trace *trace, size_t count, uint32_t kinds, uint8_t flag)
 {
-    for (size_t row = 0; row < trace->events.count; row++) {
-        if ((trace->events.tag[row] & mask) != wanted)
+    for (struct ap_rows_of at = ap_rows_of(trace, kinds); ap_rows_of_next(&at);) {
+        if ((trace->events.tag[at.row] & flag) != flag)
             continue;
-        uint32_t shown = gathered->shown[trace->events.name[row]];
+        uint32_t shown = gathered->shown[trace->events.name[at.row]];
         if (shown != NOT_SHOWN)
-            gathered->start[shown + 1]++;
+            gathered->dur_ns[gathered->start[shown]++] = trace->events.dur_ns[at.row];
     }
-    for (size_t i = 0; i < count; i++)
-        gathered->start[i + 1] += gathered->start[i];
-    gathered->dur_count = gathered->start[count];
-}
-
-static void place_rows(struct gathered *gathered, const struct ap_trace *trace, size_t count, uint8_t mask, uint8_t wanted)
-{
-    for (size_t row = 0; row < trace->events.count; row++) {
-        if ((trace->events.tag[row] & mask) != wanted)
-            continue;
-        uint32_t shown = gathered->shown[trace->events.name[row]];
-        if (shown != NOT_SHOWN)
-            gathered->dur_ns[gathered->start[shown]++] = trace->events.dur_ns[row];
-    }
+    assert(gathered->start[count - 1] == gathered->dur_count); /* as many as was told */
     memmove(gathered->start + 1, gathered->start, count * sizeof(gathered->start[0]));
     gathered->start[0] = 0;
 }
 
 static enum ap_status gather(struct gathered *gathered, const struct ap_name_spreads *spreads, const struct ap_trace *trace,
-                             uint8_t mask, uint8_t wanted, struct ap_error *reterr)
+                             const struct ap_name_rows *names, uint32_t kinds, uint8_t flag, struct ap_error *reterr)
 {
     struct ap_gate *gate = spreads->gate;
     gathered->shown_count = ap_trace_id_count(trace);
     AP_TRY(AP_ALLOC(gate, gathered->shown, gathered->shown_count, reterr));
     AP_TRY(AP_ALLOC_CLEARED(gate, gathered->start, spreads->count + 1, reterr));
     memset(gathered->shown, 0xff, gathered->shown_count * sizeof(gathered->shown[0]));
-    for (size_t i = 0; i < spreads->count; i++)
-        gathered->shown[spreads->spreads[i].name] = (uint32_t)i;
-    count_rows(gathered, trace, spreads->count, mask, wanted);
+    for (size_t i = 0; i < spreads->count; i++) {
+        gathered->shown[names[i].name] = (uint32_t)i;
+        gathered->start[i + 1] = gathered->start[i] + names[i].count;
+    }
+    gathered->dur_count = gathered->start[spreads->count];
     if (!gathered->dur_count)
         return AP_OK;
     AP_TRY(AP_ALLOC(gate, gathered->dur_ns, gathered->dur_count, reterr));
-    place_rows(gathered, trace, spreads->count, mask, wanted);
+    place_rows(gathered, trace, spreads->count, kinds, flag);
     return AP_OK;
 }
 
@@ -109,15 +96,19 @@ static void measure(struct ap_name_spread *spread, int64_t *dur_ns, size_t count
 }
 
 enum ap_status ap_name_spreads_init(struct ap_name_spreads *spreads, const struct ap_trace *trace, struct ap_gate *gate,
-                                    const uint32_t *names, size_t name_count, uint8_t mask, uint8_t wanted,
+                                    struct ap_name_rows *names, size_t name_count, uint32_t kinds, uint8_t flag,
                                     struct ap_error *reterr)
 {
     struct gathered gathered = { .shown = NULL };
     *spreads = (struct ap_name_spreads){ .gate = gate };
     if (!name_count)
         return AP_OK;
-    AP_TRY(list_names(spreads, names, name_count, reterr));
-    enum ap_status status = gather(&gathered, spreads, trace, mask, wanted, reterr);
+    AP_TRY(AP_ALLOC(gate, spreads->spreads, name_count, reterr));
+    spreads->capacity = name_count;
+    spreads->count = sort_names(names, name_count);
+    for (size_t i = 0; i < spreads->count; i++)
+        spreads->spreads[i] = (struct ap_name_spread){ .name = names[i].name };
+    enum ap_status status = gather(&gathered, spreads, trace, names, kinds, flag, reterr);
     for (size_t i = 0; i < spreads->count && status == AP_OK; i++)
         measure(&spreads->spreads[i], gathered.dur_ns + gathered.start[i], gathered.start[i + 1] - gathered.start[i]);
     release_gathered(&gathered, gate, spreads->count);

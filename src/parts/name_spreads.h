@@ -6,6 +6,8 @@
 #include "model_build.h"
 #include "trace.h"
 
+#define AP_ALL_KINDS ((1u << AP_KIND_COUNT_) - 1)
+
 struct ap_name_spreads {
     struct ap_gate *gate;
     size_t count, capacity;
@@ -15,10 +17,16 @@ struct ap_name_spreads {
     } * spreads; /* by name id */
 };
 
-/** @names: row name ids, in any order, also twice; rows are chosen by (tag & mask) == wanted. */
+/** A name, and how many rows of those that are chosen have it: whoever asks knows, and need not have them counted again. */
+struct ap_name_rows {
+    uint32_t name, count;
+};
+
+/** @names: in any order, also twice; are sorted. Rows are chosen by their kinds (bit 1 << kind) and by @flag of
+ *  their tags: 0 = none is asked for. */
 AP_MUST_CHECK enum ap_status ap_name_spreads_init(struct ap_name_spreads *spreads, const struct ap_trace *trace,
-                                                  struct ap_gate *gate, const uint32_t *names, size_t name_count,
-                                                  uint8_t mask, uint8_t wanted, struct ap_error *reterr);
+                                                  struct ap_gate *gate, struct ap_name_rows *names, size_t name_count,
+                                                  uint32_t kinds, uint8_t flag, struct ap_error *reterr);
 void ap_name_spreads_release(struct ap_name_spreads *spreads);
 /** That of a name which was among those given. */
 const struct ap_name_spread *ap_name_spreads_find(const struct ap_name_spreads *spreads, uint32_t name);

@@ -10,6 +10,7 @@
 #include "mem.h"
 #include "notes.h"
 #include "out.h"
+#include "pair_map.h"
 #include "quantile.h"
 #include "random.h"
 #include "sort.h"
@@ -888,6 +889,33 @@ static void a_map_of_nothing_and_without_memory(void)
     is_u64(gate.used_bytes, 0, "and nothing is held");
 }
 
+/* Each pair is asked for twice, so that every second answer is the one before; then all of them once more, and a failure
+ * of memory leaves nothing that could be taken for an answer. */
+static void pairs_keep_their_numbers(void)
+{
+    struct ap_gate gate;
+    ap_gate_init(&gate, 0);
+    struct ap_pair_map map = { .gate = &gate };
+    uint32_t number = 0;
+    bool same = true;
+    for (uint32_t i = 0; i < 2000; i++) {
+        uint32_t pair = i % 1000 / 2;
+        same = same && ap_pair_map_add(&map, pair, 7 - pair % 3, &number, NULL) == AP_OK && number == pair;
+        same = same && ap_pair_map_find(&map, pair, 7 - pair % 3) == pair;
+    }
+    ok(same && map.count == 500, "pairs have numbers in order of first sight, also when they come again");
+    same = ap_pair_map_add(&map, 499, 3, &number, NULL) == AP_OK && number == 500;
+    ok(same, "a pair that differs from the last in one key is another");
+    gate.fail_after = 0;
+    enum ap_status status = AP_OK;
+    for (uint32_t i = 1000; status == AP_OK && i < 10000; i++)
+        status = ap_pair_map_add(&map, i, 0, &number, NULL);
+    is_int(status, AP_ERROR_MEMORY, "a refusal is told");
+    gate.fail_after = -1;
+    ap_pair_map_release(&map);
+    is_u64(gate.used_bytes, 0, "and nothing is held");
+}
+
 /* ---------------------------------------------------------------------------------------------------------- words */
 
 static void each_front_end_has_its_words(void)
@@ -990,6 +1018,7 @@ int main(void)
     ids_find_what_was_put_there();
     stretches_overlap_however_they_came();
     a_map_of_nothing_and_without_memory();
+    pairs_keep_their_numbers();
     equal_texts_have_equal_ids();
     texts_alike_at_their_ends_differ();
     any_bytes_can_be_interned();

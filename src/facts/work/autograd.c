@@ -87,10 +87,14 @@ static bool is_searched(struct linking *linking, uint32_t track)
 /* Wrappers, views and others share the number: the row that starts last made the node. */
 static enum ap_status find_producers(struct linking *linking, struct ap_error *reterr)
 {
+    const uint32_t *first = NULL;
+    ap_link_key asked = 0; /* most rows have the number of the row before */
     for (size_t i = 0; i < linking->forward.count; i++) {
         uint32_t row = linking->forward.rows[i], track = linking->trace->events.track[row], number;
         const struct ap_op_detail *op = op_of(linking, row);
-        const uint32_t *first = ap_key_table_find(&linking->sequences, op->sequence);
+        if (op->sequence != asked)
+            first = ap_key_table_find(&linking->sequences, op->sequence);
+        asked = op->sequence;
         if (!first || linking->trace->events.start_ns[row] >= linking->trace->events.start_ns[*first] ||
             !is_searched(linking, track))
             continue;

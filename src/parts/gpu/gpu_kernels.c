@@ -90,12 +90,12 @@ static enum ap_status add_shown(struct ap_gpu_work *work, const struct ap_name_s
     if (!shown->count)
         return AP_OK;
     AP_TRY(measure_grids(work, names, shown, reterr));
-    uint32_t *ids;
+    struct ap_name_rows *ids;
     AP_TRY(AP_ALLOC(names->gate, ids, shown->count, reterr));
     for (size_t i = 0; i < shown->count; i++)
-        ids[i] = names->sums[shown->list[i]].name;
+        ids[i] = (struct ap_name_rows){ names->sums[shown->list[i]].name, names->sums[shown->list[i]].count };
     enum ap_status status = ap_name_spreads_init(&spreads, work->context->trace, names->gate, ids, shown->count,
-                                                 AP_ROW_KIND_MASK, AP_KIND_kernel, reterr);
+                                                 1u << AP_KIND_kernel, 0, reterr);
     for (size_t i = 0; i < shown->count && status == AP_OK; i++)
         add_kernel(work, &names->sums[shown->list[i]], &shown->grids[i], &spreads, model, list);
     ap_name_spreads_release(&spreads);

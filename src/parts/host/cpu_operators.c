@@ -75,17 +75,20 @@ static void add_list(struct ap_part_context *context, const struct ap_name_total
 }
 
 /* The spreads of all names in two lists. */
-static enum ap_status measure_lists(struct ap_part_context *context, const struct ranked *a, const struct ranked *b,
-                                    uint8_t mask, uint8_t wanted, struct ap_name_spreads *spreads, struct ap_error *reterr)
+static enum ap_status measure_lists(struct ap_part_context *context, const struct ap_name_totals *totals,
+                                    const struct ranked *a, const struct ranked *b, uint32_t kinds, uint8_t flag,
+                                    struct ap_name_spreads *spreads, struct ap_error *reterr)
 {
     size_t count = a->count + b->count;
     if (!count)
         return AP_OK;
-    uint32_t *names;
+    struct ap_name_rows *names;
     AP_TRY(AP_ALLOC(context->gate, names, count, reterr));
-    for (size_t i = 0; i < count; i++)
-        names[i] = i < a->count ? a->names[i] : b->names[i - a->count];
-    enum ap_status status = ap_name_spreads_init(spreads, context->trace, context->gate, names, count, mask, wanted, reterr);
+    for (size_t i = 0; i < count; i++) {
+        uint32_t name = i < a->count ? a->names[i] : b->names[i - a->count];
+        names[i] = (struct ap_name_rows){ name, totals->count[name] };
+    }
+    enum ap_status status = ap_name_spreads_init(spreads, context->trace, context->gate, names, count, kinds, flag, reterr);
     AP_FREE(context->gate, names, count);
     return status;
 }
@@ -98,7 +101,7 @@ static enum ap_status add_operator_lists(struct ap_part_context *context, struct
     struct ap_name_spreads spreads = { .gate = context->gate };
     enum ap_status status = rank_names(context, totals, totals->total_ns, &by_total, reterr);
     AP_AND_THEN(status, rank_names(context, totals, totals->self_ns, &by_self, reterr));
-    AP_AND_THEN(status, measure_lists(context, &by_total, &by_self, AP_ROW_KIND_MASK, AP_KIND_operator, &spreads, reterr));
+    AP_AND_THEN(status, measure_lists(context, totals, &by_total, &by_self, 1u << AP_KIND_operator, 0, &spreads, reterr));
     if (status == AP_OK) {
         if (context->facts->ops.alike) /* else added before, from other rows */
             add_list(context, totals, &by_total, &spreads, "top_ops", model, parent);
@@ -120,7 +123,7 @@ static enum ap_status add_cpu_list(struct ap_part_context *context, struct ap_mo
     struct ap_name_spreads spreads = { .gate = context->gate };
     enum ap_status status = rank_names(context, totals, totals->total_ns, &by_total, reterr);
     AP_AND_THEN(status,
-                measure_lists(context, &by_total, &none, AP_ROW_CPU_CATEGORY, AP_ROW_CPU_CATEGORY, &spreads, reterr));
+                measure_lists(context, totals, &by_total, &none, AP_ALL_KINDS, AP_ROW_CPU_CATEGORY, &spreads, reterr));
     if (status == AP_OK)
         add_list(context, totals, &by_total, &spreads, "top_ops", model, parent);
     ap_name_spreads_release(&spreads);

@@ -45,14 +45,15 @@ static enum ap_status add_calls(struct ap_part_context *context, const struct ap
 {
     struct ap_name_spreads spreads = { .gate = context->gate };
     struct ap_value *list = ap_add_list(model, runtime, "calls");
-    uint32_t *order, *names;
+    uint32_t *order;
+    struct ap_name_rows *names;
     size_t count;
     AP_TRY(ap_name_sums_top(calls, context->trace, context->options->top_n, &order, &count, reterr));
     enum ap_status status = AP_ALLOC(context->gate, names, count, reterr);
     for (size_t i = 0; i < count && names; i++)
-        names[i] = calls->sums[order[i]].name;
-    AP_AND_THEN(status, ap_name_spreads_init(&spreads, context->trace, context->gate, names, count, AP_ROW_KIND_MASK,
-                                             AP_KIND_runtime, reterr));
+        names[i] = (struct ap_name_rows){ calls->sums[order[i]].name, calls->sums[order[i]].count };
+    AP_AND_THEN(status, ap_name_spreads_init(&spreads, context->trace, context->gate, names, count, 1u << AP_KIND_runtime, 0,
+                                             reterr));
     for (size_t i = 0; i < count && status == AP_OK; i++) {
         const struct ap_name_sum *sum = &calls->sums[order[i]];
         add_call(context, sum, long_counts[order[i]], ap_call_kind_of(&context->facts->calls, context->trace, sum->longest),

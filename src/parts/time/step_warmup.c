@@ -59,21 +59,40 @@ static void classify_names(struct warmup *warmup, const struct ap_name_patterns 
     }
 }
 
+/* Of each name, of all kinds of rows. */
+static void count_rows(const struct warmup *warmup, uint32_t *counts)
+{
+    const struct ap_events *events = &warmup->context->trace->events;
+    for (size_t row = 0; row < events->count; row++)
+        counts[events->name[row]]++;
+}
+
+static enum ap_status spread_counted(struct warmup *warmup, const uint32_t *counts, size_t count, struct ap_error *reterr)
+{
+    struct ap_name_rows *names;
+    size_t at = 0;
+    AP_TRY(AP_ALLOC(warmup->context->gate, names, count, reterr));
+    for (uint32_t id = 1; id < warmup->name_count; id++)
+        if (is_unusual_entry(warmup->entry_of[id]))
+            names[at++] = (struct ap_name_rows){ id, counts[id] };
+    enum ap_status status = ap_name_spreads_init(&warmup->spreads, warmup->context->trace, warmup->context->gate, names,
+                                                 count, AP_ALL_KINDS, 0, reterr);
+    AP_FREE(warmup->context->gate, names, count);
+    return status;
+}
+
 static enum ap_status spread_unusual(struct warmup *warmup, struct ap_error *reterr)
 {
-    size_t count = 0, at = 0;
+    size_t count = 0;
     for (size_t id = 1; id < warmup->name_count; id++)
         count += is_unusual_entry(warmup->entry_of[id]);
     if (!count)
         return AP_OK;
-    uint32_t *names;
-    AP_TRY(AP_ALLOC(warmup->context->gate, names, count, reterr));
-    for (size_t id = 1; id < warmup->name_count; id++)
-        if (is_unusual_entry(warmup->entry_of[id]))
-            names[at++] = (uint32_t)id;
-    enum ap_status status =
-        ap_name_spreads_init(&warmup->spreads, warmup->context->trace, warmup->context->gate, names, count, 0, 0, reterr);
-    AP_FREE(warmup->context->gate, names, count);
+    uint32_t *counts;
+    AP_TRY(AP_ALLOC_CLEARED(warmup->context->gate, counts, warmup->name_count, reterr));
+    count_rows(warmup, counts);
+    enum ap_status status = spread_counted(warmup, counts, count, reterr);
+    AP_FREE(warmup->context->gate, counts, warmup->name_count);
     return status;
 }
 

@@ -98,6 +98,12 @@ def alone(*segments):
     return {"segments": list(segments), "device_traces": []}
 
 
+def alone_with(times_us):
+    """A history with an allocation at each of these times."""
+    return {**alone(segment(4096, 4096, 4608)), "device_traces": [[
+        {"action": "alloc", "addr": 8192 + 512 * i, "size": 512, "stream": 0, "time_us": at} for i, at in enumerate(times_us)]]}
+
+
 def op(ts, dur, **more):
     return {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": ts, "dur": dur, **more}
 
@@ -123,6 +129,8 @@ ODD_SNAPSHOTS = [
     ("a history in which all is given back", {"segments": [], "device_traces": [[
         {"action": action, "addr": 4096, "size": 512, "stream": 0, "time_us": 1}
         for action in ("alloc", "free_requested", "free_completed")]]}, {}),
+    ("an entry of another clock", alone_with([1700000000000000 + i for i in range(20)] + [5]), {"stray-entry": 1}),
+    ("entries of a long run", alone_with([i * 86400 * 10**6 for i in range(25)]), {}),
     ("segments that are an object", {"segments": {}, "device_traces": []}, "segments is not a list"),
 ]
 ODD_TRACES = [

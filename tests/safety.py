@@ -113,6 +113,7 @@ def pair(phase, name, ts):
 
 
 OPS = [op(1000 * i, 900) for i in range(100)]
+WEEK_US = 7 * 24 * 3600 * 10**6
 DAYS_US = 8 * 24 * 3600 * 10**6
 # what is odd, the document, the counters that tell of it; no counter: a refusal that has this text
 ODD_SNAPSHOTS = [
@@ -147,6 +148,8 @@ ODD_TRACES = [
     ("nothing but a row of 8 days", {"traceEvents": [op(0, DAYS_US)]}, {"duration-of-days": 1}, DAYS_US),
     ("two halves with a pause of two hours", {"traceEvents": [*OPS, *(op(7.2e9 + o["ts"], 900) for o in OPS)]}, {},
      7200099900),
+    ("two halves a week apart", {"traceEvents": [*OPS, *(op(WEEK_US + o["ts"], 900) for o in OPS)]}, {"pause-of-days": 1},
+     WEEK_US + 99900),
     ("a kernel on each of 300 devices", {"traceEvents": [
         {**op(100 * i, 90), "cat": "kernel", "name": "gemm", "pid": i, "args": {"device": i, "stream": 7}}
         for i in range(300)]}, {"many-devices": 44}, None),

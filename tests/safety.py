@@ -101,7 +101,8 @@ def alone(*segments):
 def alone_with(times_us):
     """A history with an allocation at each of these times."""
     return {**alone(segment(4096, 4096, 4608)), "device_traces": [[
-        {"action": "alloc", "addr": 8192 + 512 * i, "size": 512, "stream": 0, "time_us": at} for i, at in enumerate(times_us)]]}
+        {"action": "alloc", "addr": 8192 + 512 * i, "size": 512, "stream": 0, "time_us": at}
+        for i, at in enumerate(times_us)]]}
 
 
 def op(ts, dur, **more):

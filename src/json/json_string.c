@@ -42,8 +42,8 @@ static bool is_letter(uint8_t c)
     return (c | 0x20) >= 'a' && (c | 0x20) <= 'z';
 }
 
-/* The backslash of "C:\" where that stands before, in the same string and with no other colon between; else NULL. Only there,
- * and in what is_path() knows, is a backslash that escapes nothing taken for one: all else stays refused. */
+/* The backslash of "C:\" where that stands before, in the same string and with no other colon between; else NULL. Only
+ * there, and in what is_path() knows, is a backslash that escapes nothing taken for one: all else stays refused. */
 static const uint8_t *drive_before(const uint8_t *backslash)
 {
     const uint8_t *at = backslash;

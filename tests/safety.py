@@ -98,6 +98,13 @@ def alone(*segments):
     return {"segments": list(segments), "device_traces": []}
 
 
+def alone_with(times_us):
+    """A history with an allocation at each of these times."""
+    return {**alone(segment(4096, 4096, 4608)), "device_traces": [[
+        {"action": "alloc", "addr": 8192 + 512 * i, "size": 512, "stream": 0, "time_us": at}
+        for i, at in enumerate(times_us)]]}
+
+
 def op(ts, dur, **more):
     return {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": ts, "dur": dur, **more}
 
@@ -107,6 +114,7 @@ def pair(phase, name, ts):
 
 
 OPS = [op(1000 * i, 900) for i in range(100)]
+WEEK_US = 7 * 24 * 3600 * 10**6
 DAYS_US = 8 * 24 * 3600 * 10**6
 # what is odd, the document, the counters that tell of it; no counter: a refusal that has this text
 ODD_SNAPSHOTS = [
@@ -123,6 +131,8 @@ ODD_SNAPSHOTS = [
     ("a history in which all is given back", {"segments": [], "device_traces": [[
         {"action": action, "addr": 4096, "size": 512, "stream": 0, "time_us": 1}
         for action in ("alloc", "free_requested", "free_completed")]]}, {}),
+    ("an entry of another clock", alone_with([1700000000000000 + i for i in range(20)] + [5]), {"stray-entry": 1}),
+    ("entries of a long run", alone_with([i * 86400 * 10**6 for i in range(25)]), {}),
     ("segments that are an object", {"segments": {}, "device_traces": []}, "segments is not a list"),
 ]
 ODD_TRACES = [
@@ -139,6 +149,8 @@ ODD_TRACES = [
     ("nothing but a row of 8 days", {"traceEvents": [op(0, DAYS_US)]}, {"duration-of-days": 1}, DAYS_US),
     ("two halves with a pause of two hours", {"traceEvents": [*OPS, *(op(7.2e9 + o["ts"], 900) for o in OPS)]}, {},
      7200099900),
+    ("two halves a week apart", {"traceEvents": [*OPS, *(op(WEEK_US + o["ts"], 900) for o in OPS)]}, {"pause-of-days": 1},
+     WEEK_US + 99900),
     ("a kernel on each of 300 devices", {"traceEvents": [
         {**op(100 * i, 90), "cat": "kernel", "name": "gemm", "pid": i, "args": {"device": i, "stream": 7}}
         for i in range(300)]}, {"many-devices": 44}, None),
@@ -210,6 +222,12 @@ REPAIRED = [
      r"D:\user\train\new.py(3): f"),
     ("one in a name that ends with it", lambda event: event.replace("aten::mm", "D:\\temp\\"), {"unescaped-path-end": 1},
      "D:\\temp\\"),
+    ("one of a host", lambda event: event.replace("aten::mm", r"\\host\new\x.py(3): f"), {"unescaped-backslash": 1},
+     r"\\host\new\x.py(3): f"),
+    ("one from the folder of the run", lambda event: event.replace("text", r".\log\trace"), {"unescaped-backslash": 1},
+     "aten::mm"),
+    ("one of names and an ending", lambda event: event.replace("aten::mm", r"torch\nn\modules\module.py(3): f"),
+     {"unescaped-backslash": 2}, r"torch\nn\modules\module.py(3): f"),
     ("what looks like one and is JSON", lambda event: event.replace("aten::mm", r'f:\n \", \"g'), {}, 'f:\n ", "g'),
     ("an escaped one", lambda event: event.replace("aten::mm", r"D:\\user\\train.py"), {}, r"D:\user\train.py"),
 ]
@@ -218,6 +236,8 @@ REFUSED = [
     ("one at the end of its event", lambda event: event.replace('"n": 20}}', '"n": "20}}'), '"20}}', 20, "never closed"),
     ("one in the last event", lambda event: event.replace('"n": 49}}', '"n": "49}}'), '"49}}', 49, "never closed"),
     ("a backslash without a drive", lambda event: event.replace("text", r"\Users"), None, 20, "after a backslash"),
+    ("a backslash behind a word", lambda event: event.replace("text", r"te\xt"), None, 20, "after a backslash"),
+    ("one in front of a name with an ending", lambda event: event.replace("text", r"\xt.py"), None, 20, "after a backslash"),
     ("a backslash behind a colon that is no drive's", lambda event: event.replace("text", r"a: \Users"), None, 20,
      "after a backslash"),
     ("N/B", lambda event: event.replace('"text"', "N/B"), None, 20, "expected a value"),

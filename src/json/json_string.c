@@ -37,19 +37,54 @@ static bool is_low_surrogate(int32_t unit)
     return unit >= 0xdc00 && unit < 0xe000;
 }
 
-/* The backslash of "C:\" where that stands before, in the same string and with no other colon between; else NULL. Only then
- * is a backslash that escapes nothing taken for one: all else stays refused. */
+static bool is_letter(uint8_t c)
+{
+    return (c | 0x20) >= 'a' && (c | 0x20) <= 'z';
+}
+
+/* The backslash of "C:\" where that stands before, in the same string and with no other colon between; else NULL. Only
+ * there, and in what is_path() knows, is a backslash that escapes nothing taken for one: all else stays refused. */
 static const uint8_t *drive_before(const uint8_t *backslash)
 {
     const uint8_t *at = backslash;
     for (; at[-1] != '"' && backslash - at < AP_SCAN_LOOK_BACK_BYTES - 2; at--)
         if (at[-1] == ':')
-            return (at[-2] | 0x20) >= 'a' && (at[-2] | 0x20) <= 'z' && at[0] == '\\' ? at : NULL;
+            return is_letter(at[-2]) && at[0] == '\\' ? at : NULL;
     return NULL;
 }
 
-static enum ap_scan_result take_bare_backslash(struct ap_scan *scan, const uint8_t **p)
+static bool is_of_name(uint8_t c)
 {
+    return (c >= '0' && c <= '9') || is_letter(c) || (c && strchr("_-+.~/", c));
+}
+
+/* Where nothing but a path stands between the quote and the backslash: "C:/log\x", ".\log\x", "\\host\x", and names one of
+ * which has an ending, "log\x.json". MORE where that is not to be seen yet. */
+static enum ap_scan_result is_path(struct ap_scan *scan, const uint8_t *backslash, bool *ret_is_path)
+{
+    const uint8_t *start = backslash, *end = backslash + 1, *most = backslash + AP_SCAN_LOOK_BACK_BYTES;
+    *ret_is_path = false;
+    while ((is_of_name(start[-1]) || start[-1] == '\\') && backslash - start < AP_SCAN_LOOK_BACK_BYTES - 2)
+        start--;
+    bool of_host = start[0] == '\\' && start[1] == '\\' && is_of_name(start[2]) && start + 2 < backslash;
+    bool of_drive = start[-1] == ':' && is_letter(start[-2]) && start[-3] == '"';
+    if (!of_drive && (start[-1] != '"' || !(of_host || is_of_name(start[0]))))
+        return AP_SCAN_OK;
+    *ret_is_path = of_drive || of_host || start[0] == '.' || start[0] == '~';
+    for (; !*ret_is_path && end < most && (is_of_name(*end) || *end == '\\'); end++)
+        *ret_is_path = *end == '.' && is_letter(end[1]);
+    return *ret_is_path || end < scan->end ? AP_SCAN_OK : ap_scan_bad(scan, scan->end, "the rest of a string");
+}
+
+/* The backslash at *p, whose escape is broken at @broken. */
+static enum ap_scan_result take_bare_backslash(struct ap_scan *scan, const uint8_t **p, const uint8_t *broken,
+                                               const char *expected)
+{
+    bool is_one = broken < scan->end && drive_before(*p);
+    if (broken < scan->end && !is_one && is_path(scan, *p, &is_one) == AP_SCAN_MORE)
+        return AP_SCAN_MORE;
+    if (!is_one)
+        return ap_scan_bad(scan, broken, expected);
     ap_scan_odd(scan, AP_ODD_BACKSLASH, *p);
     ++*p;
     return AP_SCAN_OK;
@@ -60,8 +95,7 @@ static enum ap_scan_result scan_unicode_escape(struct ap_scan *scan, const uint8
     const uint8_t *at = *p;
     for (int i = 2; i < 6; i++)
         if (hex_digit(at[i]) < 0)
-            return at + i < scan->end && drive_before(at) ? take_bare_backslash(scan, p)
-                                                          : ap_scan_bad(scan, at + i, "four hexadecimal digits after \\u");
+            return take_bare_backslash(scan, p, at + i, "four hexadecimal digits after \\u");
     int32_t unit = hex4(at + 2);
     if (is_high_surrogate(unit)) {
         /* The second half may still be on its way. */
@@ -114,9 +148,7 @@ static enum ap_scan_result scan_escape(struct ap_scan *scan, const uint8_t **p)
     case 'r':
     case 't': *p = at + 2; return AP_SCAN_OK;
     case 'u': return scan_unicode_escape(scan, p);
-    default:
-        return at + 1 < scan->end && drive_before(at) ? take_bare_backslash(scan, p)
-                                                      : ap_scan_bad(scan, at + 1, "one of \"\\/bfnrtu after a backslash");
+    default: return take_bare_backslash(scan, p, at + 1, "one of \"\\/bfnrtu after a backslash");
     }
 }
 
@@ -309,7 +341,8 @@ size_t ap_json_decode(const char *text, size_t bytes, char *to)
     while (p < end) {
         uint32_t code = *p;
         int taken = 1, broken_bytes;
-        if (code == '\\' && bare && (end - p == 1 || (p[1] != '\\' && p[1] != '"'))) {
+        bool of_host = p == (const uint8_t *)text && end - p >= 2 && p[1] == '\\';
+        if (code == '\\' && bare && (end - p == 1 || of_host || (p[1] != '\\' && p[1] != '"'))) {
             to[written++] = '\\';
             p++;
             continue;

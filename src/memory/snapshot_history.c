@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: MIT
  * What a snapshot holds beside its segments: histories, annotations, settings. */
 #include "json_cursor.h"
+#include "quantile.h"
 #include "snapshot_reading.h"
 
 #include "poison.h"
+
+#define MONTH_NS INT64_C(2592000000000000) /* longer than a run */
+#define SOME 10                            /* at most one entry in so many, and one, is a stray */
 
 #define ENTRY_FIELDS(FIELD)                                    \
     FIELD(ENTRY_ACTION, NULL, "action", ANY)                   \
@@ -187,6 +191,63 @@ enum ap_status ap_reading_histories(struct ap_reading *reading, struct ap_error 
             AP_TRY(ap_json_skip_rest(reading->json, &token, reterr));
         }
     }
+}
+
+static bool is_timed(const struct ap_actions *actions, uint32_t at)
+{
+    return actions->has[at] & AP_ACTION_HAS_TIME;
+}
+
+static bool lasts_a_month(const struct ap_actions *actions)
+{
+    int64_t least_ns = INT64_MAX, most_ns = INT64_MIN;
+    for (uint32_t i = 0; i < actions->count; i++) {
+        if (!is_timed(actions, i))
+            continue;
+        least_ns = actions->time_ns[i] < least_ns ? actions->time_ns[i] : least_ns;
+        most_ns = actions->time_ns[i] > most_ns ? actions->time_ns[i] : most_ns;
+    }
+    return most_ns > least_ns && most_ns - least_ns > MONTH_NS;
+}
+
+static bool is_stray(const struct ap_actions *actions, uint32_t at, int64_t middle_ns)
+{
+    return is_timed(actions, at) &&
+           (actions->time_ns[at] > middle_ns + MONTH_NS || actions->time_ns[at] < middle_ns - MONTH_NS);
+}
+
+/* Entries of another clock than most: rates and curves over time would be theirs. */
+static uint32_t leave_strays(struct ap_actions *actions, int64_t middle_ns, uint32_t most)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < actions->count; i++)
+        count += is_stray(actions, i, middle_ns);
+    for (uint32_t i = 0; i < actions->count && count <= most; i++) {
+        if (is_stray(actions, i, middle_ns)) {
+            actions->has[i] &= (uint8_t)~AP_ACTION_HAS_TIME;
+            actions->time_ns[i] = 0;
+        }
+    }
+    return count <= most ? count : 0;
+}
+
+enum ap_status ap_reading_leave_strays(const struct ap_reading *reading, struct ap_error *reterr)
+{
+    struct ap_actions *actions = &reading->to->actions;
+    int64_t *times_ns;
+    uint32_t count = 0;
+    if (!lasts_a_month(actions))
+        return AP_OK;
+    AP_TRY(AP_ALLOC(reading->to->gate, times_ns, actions->count, reterr));
+    for (uint32_t i = 0; i < actions->count; i++)
+        if (is_timed(actions, i))
+            times_ns[count++] = actions->time_ns[i];
+    int64_t middle_ns = ap_quantile(times_ns, count, 50);
+    AP_FREE(reading->to->gate, times_ns, actions->count);
+    uint32_t strays = count > 2 ? leave_strays(actions, middle_ns, count / SOME + 1) : 0;
+    if (strays)
+        ap_note_many(reading->notes, AP_COUNTER_stray_entry, strays);
+    return AP_OK;
 }
 
 /* ------------------------------------------------------------------------------------------------------ annotations */

@@ -223,6 +223,7 @@ static enum ap_status read_and_judge(struct ap_reading *reading, bool salvage, s
     else if (status != AP_OK && reterr)
         *reterr = why;
     AP_AND_THEN(status, ap_reading_check_places(reading, reterr));
+    AP_AND_THEN(status, ap_reading_leave_strays(reading, reterr));
     bool no_list = !(reading->to->has & AP_SNAPSHOT_HAS_SEGMENTS);
     bool empty = !reading->to->segment_count && !reading->to->history_count; /* a history may end with all given back */
     if (status == AP_OK && (no_list || empty))

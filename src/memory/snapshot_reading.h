@@ -70,6 +70,8 @@ AP_MUST_CHECK enum ap_status ap_reading_settings(struct ap_reading *reading, str
 
 /** Once all is read: count segments and blocks that lie over each other, or blocks outside their segment. */
 AP_MUST_CHECK enum ap_status ap_reading_check_places(const struct ap_reading *reading, struct ap_error *reterr);
+/** Takes their time from entries of a history that cannot be of its run. */
+AP_MUST_CHECK enum ap_status ap_reading_leave_strays(const struct ap_reading *reading, struct ap_error *reterr);
 
 /* Other documents that are given as a snapshot by mistake. */
 

@@ -60,20 +60,52 @@ static struct span densest(const struct span *spans, size_t count)
     return best;
 }
 
-/* Rows of at most an hour. */
+/* Rows of at most so long, in order; for who asks to free. */
+static enum ap_status collect(const struct ap_trace *trace, int64_t most_ns, struct span **ret_spans, size_t *ret_count,
+                              struct ap_error *reterr)
+{
+    size_t count = 0;
+    AP_TRY(AP_ALLOC(trace->gate, *ret_spans, trace->events.count + 1, reterr));
+    for (size_t row = 0; row < trace->events.count; row++)
+        if (is_placed(trace, row) && trace->events.dur_ns[row] <= most_ns)
+            (*ret_spans)[count++] = span_of(trace, row);
+    ap_sort(*ret_spans, count, sizeof(**ret_spans), by_start);
+    *ret_count = count;
+    return AP_OK;
+}
+
 static enum ap_status find_run(const struct ap_trace *trace, size_t *ret_count, struct span *ret_run,
                                struct ap_error *reterr)
 {
     struct span *spans;
-    size_t count = 0;
-    AP_TRY(AP_ALLOC(trace->gate, spans, trace->events.count + 1, reterr));
-    for (size_t row = 0; row < trace->events.count; row++)
-        if (is_placed(trace, row) && trace->events.dur_ns[row] <= HOUR_NS)
-            spans[count++] = span_of(trace, row);
-    ap_sort(spans, count, sizeof(spans[0]), by_start);
-    *ret_run = densest(spans, count);
-    *ret_count = count;
+    AP_TRY(collect(trace, HOUR_NS, &spans, ret_count, reterr));
+    *ret_run = densest(spans, *ret_count);
     AP_FREE(trace->gate, spans, trace->events.count + 1);
+    return AP_OK;
+}
+
+/* Pauses of more than a day, where together they are longer than ten times all the rest: the parts are of several clocks or
+ * several runs, and which of them counts is not ours to say. */
+static enum ap_status note_pauses(const struct ap_trace *trace, struct ap_notes *notes, struct ap_error *reterr)
+{
+    struct span *spans;
+    size_t count, pauses = 0;
+    int64_t pause_ns = 0, window_ns = trace->window_end_ns - trace->window_start_ns;
+    AP_TRY(collect(trace, INT64_MAX, &spans, &count, reterr));
+    int64_t end_ns = count ? spans[0].end_ns : 0;
+    for (size_t i = 0; i < count; i++) {
+        if (spans[i].start_ns - end_ns > DAY_NS) {
+            pauses++;
+            pause_ns += spans[i].start_ns - end_ns;
+        }
+        end_ns = spans[i].end_ns > end_ns ? spans[i].end_ns : end_ns;
+    }
+    AP_FREE(trace->gate, spans, trace->events.count + 1);
+    if (!pauses || (window_ns - pause_ns) >= pause_ns / FAR)
+        return AP_OK;
+    ap_note_many(notes, AP_COUNTER_pause_days, pauses);
+    ap_note_detail(notes, AP_COUNTER_pause_days, "%.0f s of a window of %.0f s", (double)pause_ns / 1e9,
+                   (double)window_ns / 1e9);
     return AP_OK;
 }
 
@@ -135,7 +167,7 @@ enum ap_status ap_trace_leave_strays(struct ap_trace *trace, struct ap_notes *no
     AP_TRY(find_run(trace, &short_count, &run, reterr));
     size_t strays = short_count >= 2 ? count_strays(trace, run, &placed) : 0;
     if (!strays || strays > placed / (window_ns > MONTH_NS ? SOME : FEW) + 1 || strays * 2 >= placed)
-        return AP_OK;
+        return window_ns > DAY_NS ? note_pauses(trace, notes, reterr) : AP_OK;
     unplace_strays(trace, run);
     ap_note_many(notes, AP_COUNTER_stray, strays);
     ap_note_detail(notes, AP_COUNTER_stray, "with %s the window would be %.0f s long, without %.3f s",

@@ -162,6 +162,32 @@ static void odd_things_are_counted(void)
     (void)json_run_close(&run, lender);
 }
 
+static void windows_paths_are_told_from_broken_escapes(void)
+{
+    static const char *const cases[][2] = {
+        { "[\"D:\\u\\x\"]", "[s(D:\\u\\x)]" },
+        { "[\"D:/log\\x\"]", "[s(D:/log\\x)]" },
+        { "[\".\\log\\new\"]", "[s(.\\log\\new)]" },
+        { "[\"../log\\x\"]", "[s(../log\\x)]" },
+        { "[\"\\\\host\\x\"]", "[s(\\\\host\\x)]" },
+        { "[\"new\\nn\\mod\\u.py(3): f\"]", "[s(new\\nn\\mod\\u.py(3): f)]" },
+        { "[\"log\\x\"]", "[ refused at 6" },
+        { "[\"log\\x. y\"]", "[ refused at 6" },
+        { "[\"\\x.py\"]", "[ refused at 3" },
+        { "[\"\\\\\\x.py\"]", "[ refused at 5" },
+        { "[\"a b\\x.py\"]", "[ refused at 6" },
+        { "[\"file:/a\\x.py\"]", "[ refused at 10" },
+        { "[\"log\\x.p", "[ cut at 9" },
+        { "[\"log\\x", "[ cut at 7" },
+    };
+    for (size_t i = 0; i < AP_COUNT_OF(cases); i++) {
+        struct text_log got = verdict(cases[i][0]);
+        is_str(got.data, cases[i][1], cases[i][0]);
+        ok(reads_alike(cases[i][0], strlen(cases[i][0]), cases[i][0]), "in pieces of any size");
+        log_release(&got);
+    }
+}
+
 /* ------------------------------------------------------------------------------------------------- same everywhere */
 
 static void fixtures_read_alike(const char *fixtures)
@@ -677,6 +703,7 @@ int main(int argc, char **argv)
     errors_name_their_byte();
     a_failed_reader_stays_failed();
     odd_things_are_counted();
+    windows_paths_are_told_from_broken_escapes();
     fixtures_read_alike(fixtures);
     random_texts_read_alike();
     sets_agree_on_every_byte();

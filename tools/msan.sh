@@ -6,6 +6,7 @@
 # tests/support/msan_calls.c tells of calls that the sanitizer does not know.
 #
 # Runs the unit and fuzz suites (every corpus with some thousand changes) and the golden runs, or the TESTs that are named.
+# Its last lines say what ran and what came of it, so that it can be run part by part.
 # Builds and tests for more than a quarter of an hour, so tools/test.sh leaves it out.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -40,7 +41,22 @@ for call in fstat64 stat64 lstat64 fstatat64 getentropy; do link+=" -Wl,--wrap=$
     -Dinflate=zlib -Dnsys=disabled -Dxz=disabled -Dmpi=disabled -Dcuda=disabled
 ninja -C "$folder/build" all meson-test-prereq
 
+# What ran and what came of it, a line for each result, also where one failed.
+tell_what_ran() {
+  say 'what ran'
+  python3 -c 'import json, sys
+tests = [json.loads(line) for path in sys.argv[1:] for line in open(path, encoding="utf-8")]
+for result in sorted({test["result"] for test in tests}):
+    names = sorted(test["name"] for test in tests if test["result"] == result)
+    print(f"{result}: {len(names)}: " + ", ".join(names))' "$folder"/build/meson-logs/msan-*.json
+}
+
+run_tests() { # NAME OF THE LOG, TEST...
+  meson test -C "$folder/build" --no-rebuild --print-errorlogs --timeout-multiplier 8 --logbase "msan-$1" "${@:2}"
+}
+
 say 'tests'
-meson test -C "$folder/build" --no-rebuild --print-errorlogs --timeout-multiplier 8 "${tests[@]}"
-[ -z "${scripts:-}" ] ||
-  meson test -C "$folder/build" --no-rebuild --print-errorlogs --timeout-multiplier 8 "${scripts[@]}"
+rm -f "$folder"/build/meson-logs/msan-*
+trap tell_what_ran EXIT
+run_tests tests "${tests[@]}"
+[ -z "${scripts:-}" ] || run_tests scripts "${scripts[@]}"

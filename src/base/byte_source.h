@@ -11,7 +11,9 @@ struct ap_block_view {
     uint8_t *data;
     size_t bytes; /* 0 = the true end */
 };
+#ifndef AP_BLOCK_ROOM_BEFORE /* less for fuzzers, whose sanitizer marks it byte by byte for each block */
 #define AP_BLOCK_ROOM_BEFORE ((size_t)64 << 10)
+#endif
 #define AP_BLOCK_ROOM_AFTER ((size_t)64)
 
 /** read() stores 1..cap bytes and returns AP_OK, or stores 0 bytes and returns AP_OK at the true end.

@@ -21,7 +21,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 enum place { IN_FILE, IN_OPENED, ON_STDIN, ON_STDIN_BEHIND_HEAD, IN_PIPE, IN_PIPE_BEHIND_HEAD, NOWHERE, STDIN_NOWHERE };
 
 #define HEAD_BYTES 100
-#define PIPE_BYTES 60000 /* so many a pipe takes without a reader */
+#define PIPE_BYTES 60000               /* so many a pipe takes without a reader */
+#define LARGE_BYTES ((size_t)66 << 10) /* a smaller file is read without threads */
 
 static void require(bool condition, const char *what, const struct input_run *got, const struct input_run *wanted)
 {
@@ -203,6 +204,35 @@ static void compare(const struct input_run *placed, const uint8_t *text, size_t 
     input_run_release(&wanted);
 }
 
+static void run_text(const uint8_t *text, size_t bytes, struct ap_input_options options, const struct choice *choice)
+{
+    /* A few bytes can stand for megabytes: then small blocks would take seconds. */
+    if (options.block_bytes && bytes > 4096 && options.block_bytes < 64)
+        options.block_bytes = 64;
+    struct input_run run = run_placed(text, bytes, options, choice);
+    require(run.leaked_bytes == 0, "memory is not given back", &run, &run);
+    require(run.status == AP_OK || run.error.message[0], "a failure says what it is", &run, &run);
+    if (choice->place >= NOWHERE)
+        require(choice->place == STDIN_NOWHERE || run.status == AP_ERROR_INPUT, "it is no file", &run, &run);
+    else if (!choice->given_up && choice->number == 255)
+        compare(&run, text, bytes, options);
+    input_run_release(&run);
+}
+
+/* White space behind a file that several threads shall read. */
+static void run_large(const uint8_t *text, size_t bytes, const struct ap_input_options *options, const struct choice *choice)
+{
+    size_t large_bytes = bytes < LARGE_BYTES ? LARGE_BYTES : bytes;
+    uint8_t *large = malloc(large_bytes);
+    if (!large)
+        abort();
+    memset(large, ' ', large_bytes);
+    if (bytes)
+        memcpy(large, text, bytes);
+    run_text(large, large_bytes, *options, choice);
+    free(large);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const size_t block_sizes[8] = { 1, 7, 64, 1000, 4096, 5000, 0, 16384 };
@@ -223,17 +253,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         .salvage = data[2] >> 3 & 1,
         .role = (enum ap_input_role)((data[2] >> 4 & 3) % 3),
     };
-    size_t bytes = size - 3 < PIPE_BYTES ? size - 3 : PIPE_BYTES;
-    /* A few bytes can stand for megabytes: then small blocks would take seconds. */
-    if (options.block_bytes && bytes > 4096 && options.block_bytes < 64)
-        options.block_bytes = 64;
-    struct input_run run = run_placed(data + 3, bytes, options, &choice);
-    require(run.leaked_bytes == 0, "memory is not given back", &run, &run);
-    require(run.status == AP_OK || run.error.message[0], "a failure says what it is", &run, &run);
-    if (choice.place >= NOWHERE)
-        require(choice.place == STDIN_NOWHERE || run.status == AP_ERROR_INPUT, "it is no file", &run, &run);
-    else if (!choice.given_up && choice.number == 255)
-        compare(&run, data + 3, bytes, options);
-    input_run_release(&run);
+    size_t bytes = size - 3;
+    if (options.threads > 2 && choice.place < IN_PIPE)
+        run_large(data + 3, bytes, &options, &choice);
+    else
+        run_text(data + 3, bytes < PIPE_BYTES ? bytes : PIPE_BYTES, options, &choice);
     return 0;
 }

@@ -19,7 +19,7 @@ static void require(bool condition, const char *what, const struct text_log *wan
 
 static struct reading chosen_reading(uint8_t choice)
 {
-    static const size_t windows[8] = { 1, 2, 3, 7, 16, 64, 1000, 0 };
+    static const size_t windows[8] = { 1, 2, 3, 7, 16, 64, 1000, 10000 };
     size_t window = windows[choice & 7];
     return (struct reading){ .window_bytes = window,
                              .piece_bytes = window,

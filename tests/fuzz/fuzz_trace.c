@@ -70,7 +70,7 @@ static void run_text(const uint8_t *text, size_t bytes, const struct choice *cho
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const size_t windows[8] = { 4096, 1, 2, 3, 7, 64, 1000, 0 };
+    static const size_t windows[8] = { 4096, 1, 2, 3, 7, 64, 1000, 10000 };
     if (size == 0)
         return 0;
     const struct choice choice = { windows[data[0] & 7], data[0] & 8, data[0] & 16, (data[0] >> 5 & 3) * 2 };

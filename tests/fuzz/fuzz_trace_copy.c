@@ -32,7 +32,7 @@ static enum ap_status copy(const uint8_t *text, size_t bytes, const struct readi
 
 static void run_text(const uint8_t *text, size_t bytes, uint8_t choice)
 {
-    static const size_t windows[8] = { 4096, 1, 2, 3, 7, 64, 1000, 0 };
+    static const size_t windows[8] = { 4096, 1, 2, 3, 7, 64, 1000, 10000 };
     const struct reading reading = { .window_bytes = windows[choice & 7],
                                      .piece_bytes = windows[choice & 7],
                                      .lend = choice & 16,

@@ -32,8 +32,8 @@ struct ap_layers {
     bool overflowed;
 };
 
-/** Without layers where the trace has no rows of modules. @rooflines: by group of @compute; NULL = nothing is lost. @layers may be released after a
- *  failure too. */
+/** Without layers where the trace has no rows of modules. @rooflines: by group of @compute; NULL = nothing is lost. @layers
+ *  may be released after a failure too. */
 AP_MUST_CHECK enum ap_status ap_layers_init(struct ap_layers *layers, const struct ap_facts *facts,
                                             const struct ap_compute *compute, const struct ap_roofline *rooflines,
                                             struct ap_gate *gate, struct ap_error *reterr);

@@ -78,11 +78,8 @@ static bool has_silent_threads(const struct ap_facts *facts)
 /* What the recording lacks is no time that could be replayed. */
 static const char *find_lack(const struct ap_predictor *predictor)
 {
-    const struct ap_trace *trace = predictor->facts->trace;
     if (!predictor->graph.count || predictor->recorded.window_ns <= 0)
         return "no work is placed in time";
-    if (ap_trace_has_kind(trace, AP_KIND_accelerator))
-        return "the work of an accelerator other than CUDA and ROCm is not followed";
     if (!predictor->graph.thread_task_count)
         return "no host rows were recorded";
     if (has_silent_threads(predictor->facts))
@@ -120,9 +117,21 @@ static void find_quiet(struct ap_predictor *predictor)
     predictor->quiet_ns = own_ns < loud_ns - loud_ns / 4 ? loud_ns - own_ns : loud_ns / 4;
 }
 
-/* NULL = not too many. */
-static const char *find_too_many_tracks(const struct ap_facts *facts, bool asked)
+static bool has_host_rows(const struct ap_trace *trace)
 {
+    for (int kind = 0; kind < AP_KIND_COUNT_; kind++)
+        if (AP_HOST_KINDS >> kind & 1 && ap_trace_has_kind(trace, (enum ap_event_kind)kind))
+            return true;
+    return false;
+}
+
+/* Told without a graph, which takes as much memory as the rows. NULL = nothing. */
+static const char *find_hindrance(const struct ap_facts *facts, bool asked)
+{
+    if (ap_trace_has_kind(facts->trace, AP_KIND_accelerator))
+        return "the work of an accelerator other than CUDA and ROCm is not followed";
+    if (facts->path_index.work_count && !has_host_rows(facts->trace))
+        return "no host rows were recorded";
     if (facts->order.track_count > AP_REPLAYED_TRACKS_MAX && !asked)
         return "more than ten thousand threads and streams are replayed only where a change is asked for";
     if (facts->order.track_count > AP_REPLAY_TRACKS_MAX)
@@ -146,7 +155,7 @@ enum ap_status ap_predictor_init(struct ap_predictor *predictor, const struct ap
         return AP_OK;
     }
     predictor->facts = facts = is_excerpt ? &predictor->excerpt.facts : facts;
-    predictor->why_not = find_too_many_tracks(facts, asked);
+    predictor->why_not = find_hindrance(facts, asked);
     if (predictor->why_not)
         return AP_OK;
     AP_TRY(ap_replay_graph_init(&predictor->graph, facts->trace, &facts->order, &facts->path_index, &facts->calls,

@@ -23,14 +23,14 @@ static void forget_path(struct ap_facts *facts)
 
 /* In the order of the report. To add a part: its line here, with EARLY where it reads neither split nor path. */
 static const struct ap_part_entry parts[] = {
-    { ap_part_cpu, 62, EARLY, { "cpu" }, forget_names }, /* takes 15, and gives memory back before the others begin */
+    { ap_part_cpu, 64, EARLY, { "cpu" }, forget_names }, /* takes 15, and gives memory back before the others begin */
     { ap_part_document, 0, EARLY, { "trace" }, NULL },
     { ap_part_steps, 0, EARLY, { "steps" }, NULL },
     { ap_part_split, 5, EARLY | AP_FACT(split), { "split", "idle" }, NULL },
     { ap_part_data_loading, 5, EARLY | AP_FACT(split), { "data_loading" }, NULL },
     { ap_part_phases, 8, EARLY | AP_FACT(split), { "phases" }, NULL },
     { ap_part_host_work,
-      61, /* takes 35, and begins before split and path keep memory of their own */
+      63, /* takes 35, and begins before split and path keep memory of their own */
       EARLY,
       { "operators", "modules", "frames", "autograd", "drilldown", "habits" },
       NULL },
@@ -47,7 +47,7 @@ static const struct ap_part_entry parts[] = {
     { ap_part_communication, 7, EARLY, { "communication" }, NULL },
     { ap_part_compile, 5, EARLY | AP_FACT(split), { "compile" }, NULL },
     { ap_part_accelerator, 1, EARLY, { "accelerator" }, NULL },
-    { ap_part_critical_path, 37, EARLY | AP_FACT(path), { "critical_path" }, forget_path }, /* takes 20, likewise */
+    { ap_part_critical_path, 36, EARLY | AP_FACT(path), { "critical_path" }, forget_path }, /* takes 20, likewise */
 };
 /* Reads what the others added. */
 static const struct ap_part_entry verdict = { ap_part_verdict, 0, AP_FACTS_ALL, { "verdict", "symptoms" }, NULL };

@@ -119,10 +119,10 @@ static void find_quiet(struct ap_predictor *predictor)
 
 static bool has_host_rows(const struct ap_trace *trace)
 {
-    for (int kind = 0; kind < AP_KIND_COUNT_; kind++)
-        if (AP_HOST_KINDS >> kind & 1 && ap_trace_has_kind(trace, (enum ap_event_kind)kind))
-            return true;
-    return false;
+    uint32_t row = 0;
+    while (row < trace->events.count && !ap_row_is_of(trace, row, AP_HOST_KINDS))
+        row++;
+    return row < trace->events.count;
 }
 
 /* Told without a graph, which takes as much memory as the rows. NULL = nothing. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Operations and bytes of operators, against figures that were worked out by hand; names of tiles; the table of devices. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -480,8 +481,50 @@ static void layouts_are_told_in_words(void)
     }
 }
 
+struct formulas_tried {
+    struct ap_name_patterns set;
+    size_t tried, found, differ;
+};
+
+/* The text of the table without stars, and what is nearly it. */
+static void try_formula(struct formulas_tried *of, const char *text, int bytes)
+{
+    static const char *const forms[] = { "%.*s", "x%.*s", "%.*sx", "x%.*sx", "%.*s_", "aten::%.*s" };
+    for (size_t i = 0; i <= AP_COUNT_OF(forms); i++) {
+        char name[200];
+        bool shorter = i == AP_COUNT_OF(forms);
+        (void)snprintf(name, sizeof(name), shorter ? "%.*s" : forms[i], bytes - shorter, text);
+        enum ap_op_formula want = ap_op_formula_of(ap_text_of(name));
+        of->tried++;
+        of->found += want != AP_FORMULA_none;
+        of->differ += ap_op_formulas_find(&of->set, ap_text_of(name)) != want;
+    }
+}
+
+static void one_name_and_many_have_the_same_formula(void)
+{
+    static const char *const names_of[] = {
+#define AP_OP_FORMULA(formula, kind, names) names,
+#include "op_formula.def"
+    };
+    struct ap_gate gate;
+    struct ap_error error;
+    struct formulas_tried of = { .tried = 0 };
+    ap_gate_init(&gate, 0);
+    is_int(ap_op_formulas_init(&of.set, &gate, &error), AP_OK, "the table of formulas can be taken apart");
+    for (size_t i = 0; i < AP_COUNT_OF(names_of); i++)
+        for (const char *at = names_of[i]; *at; at += strcspn(at, "|"), at += *at == '|') {
+            const char *text = at + (*at == '*');
+            try_formula(&of, text, (int)strcspn(text, "|*"));
+        }
+    ok(of.found > 300 && of.found < of.tried, "names with a formula, and without");
+    is_u64(of.differ, 0, "among many names each has the formula that it has alone");
+    ap_name_patterns_release(&of.set);
+}
+
 int main(void)
 {
+    one_name_and_many_have_the_same_formula();
     layouts_are_told_in_words();
     products_of_unknown_libraries_are_told_by_name_and_type();
     gradients_of_images_are_read_and_written_once();

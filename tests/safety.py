@@ -558,6 +558,7 @@ def check_sandbox(tap, runs):
             tap.ok(inside.returncode in (78, -signal.SIGSYS) and outside.returncode in (77, 0),
                    f"{plant} behind the parser of {' '.join(way)} is stopped",
                    f"{inside.returncode} in the sandbox, {outside.returncode} without")
+    check_calls(tap, runs, planted, trace, loaded if not linked else None)
     for way in ways:
         done = runs.run(*way, "--format", "json", "--html-out", "out.html", "--md-out", "out.md", "--pictures-out",
                         "pictures", input=(runs.folder / trace).read_bytes())
@@ -567,6 +568,30 @@ def check_sandbox(tap, runs):
     check_many_inputs(tap, runs)
     done = runs.run("--cpu-trace", trace, "--no-sandbox", "--format", "json")
     tap.same(json.loads(done.stdout)["generator"]["sandbox"], "none", "without it, too")
+
+
+NEVER = ("accept4 bind bpf connect execveat fchmodat fchownat fork io_uring_setup keyctl kill linkat listen memfd_create "
+         "mkdirat mount open_by_handle_at perf_event_open process_vm_writev ptrace sendmsg sendto setns setuid socketpair "
+         "symlinkat truncate unshare userfaultfd").split()
+
+
+def check_calls(tap, runs, planted, trace, loaded):
+    """What nothing in the program asks for is refused or ends it, and is there for who asks outside."""
+    (runs.folder / "out").mkdir()
+    got = {}
+    for plant in (*NEVER, "new process", "written code", "signal", "terminal", "remove"):
+        environment = {**os.environ, "AP_PLANT": plant, **({"LD_PRELOAD": loaded} if loaded else {})}
+        runs.write("kept", b"no output of the program")
+        codes = [planted.run(trace, "--json-out", "out/report.json", *more, env=environment).returncode
+                 for more in ([], ["--no-sandbox"])]
+        stopped, worked = codes[0] in (78, -signal.SIGSYS), codes[1] == 77
+        if not (stopped and worked):
+            got[plant] = codes
+    # a kernel or a machine may lack some
+    lacking = {plant for plant, codes in got.items() if codes in ([78, 78], [-signal.SIGSYS, 78])}
+    tap.same({plant: codes for plant, codes in got.items() if plant not in lacking}, {},
+             f"{len(NEVER) + 5 - len(lacking)} more calls behind the parser are stopped")
+    tap.ok(len(lacking) < 6, "which are there outside of it", lacking)
 
 
 # As an older kernel: a filter that knows no landlock_create_ruleset, which is call 444 on every machine.

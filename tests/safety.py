@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import unicodedata
 from pathlib import Path
 
 from program import Program, program_of
@@ -18,7 +19,9 @@ from tap import Tap
 
 MIB = 2**20
 ESCAPE = "\x1b]0;title\x07\x1b[31m"
-BAD_NAMES = [ESCAPE, "\n::error::forged", "\x9b31m", "\u202edesrever", "a.b", "a\0b"]
+UNSEEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}  # of Unicode, as Python knows it
+BAD_NAMES = [ESCAPE, "\n::error::forged", "\x9b31m", "\u202edesrever", "a.b", "a\0b",
+             "".join(c for c in map(chr, range(0x110000)) if unicodedata.category(c) in UNSEEN - {"Cs"})]
 ENDING_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGXCPU, signal.SIGUSR1,
                   signal.SIGUSR2, signal.SIGALRM, signal.SIGVTALRM, signal.SIGPROF)
 
@@ -38,9 +41,7 @@ class Runs(Program):
 def hidden_in(output):
     """Characters that a terminal would obey or not show, all but line feeds."""
     text = output.decode("utf-8", "surrogateescape")
-    return sorted({hex(ord(c)) for c in text if (ord(c) < 32 and c != "\n") or 0x7f <= ord(c) < 0xa0
-                   or c in "\u200b\u200e\u200f\u2028\u2029\u202a\u202b\u202c\u202d\u202e\ufeff"
-                   or 0xdc80 <= ord(c) < 0xe000})
+    return sorted({hex(ord(c)) for c in text if unicodedata.category(c) in UNSEEN and c != "\n"})
 
 
 # ---- what goes to a terminal

@@ -7,6 +7,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/sched.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -107,6 +109,26 @@ ssize_t __wrap_read(int file, void *to, size_t bytes)
     return got;
 }
 #else
+/* AP_FAIL: what fails, as on a disk in a network that goes away. */
+static bool fails(const char *call)
+{
+    const char *failing = getenv("AP_FAIL");
+    errno = EIO;
+    return failing && strcmp(failing, call) == 0;
+}
+
+__attribute__((visibility("default"))) int close(int file)
+{
+    bool is_output = (fcntl(file, F_GETFL) & O_ACCMODE) == O_RDWR;
+    int result = (int)syscall(SYS_close, file);
+    return is_output && fails("close") ? -1 : result;
+}
+
+__attribute__((visibility("default"))) int rename(const char *from, const char *to)
+{
+    return fails("rename") ? -1 : (int)syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0);
+}
+
 __attribute__((visibility("default"))) ssize_t read(int file, void *to, size_t bytes)
 {
     static ssize_t (*real)(int, void *, size_t);

@@ -125,15 +125,20 @@ def check_asked(tap, runs):
 
 # ---- inputs
 
+BLANKS_CHECKED = bytes.fromhex("1bf2c9b7")  # the checksum of 100 blanks
+
+
 def zstd_frames(data):
-    """The data as zstd, stored: a frame of raw blocks, and a second one of a block that repeats a blank (RFC 8878)."""
+    """The data as zstd, stored: a frame of raw blocks, and a second one of a block that repeats a blank, with its checksum
+    (RFC 8878)."""
     out = io.BytesIO()
     out.write(b"\x28\xb5\x2f\xfd" + bytes([0xa0]) + len(data).to_bytes(4, "little"))
     for at in range(0, len(data), 1 << 17):
         block = data[at:at + (1 << 17)]
         last = at + (1 << 17) >= len(data)
         out.write((last | len(block) << 3).to_bytes(3, "little") + block)
-    out.write(b"\x28\xb5\x2f\xfd" + bytes([0x20, 100]) + (1 | 1 << 1 | 100 << 3).to_bytes(3, "little") + b" ")
+    out.write(b"\x28\xb5\x2f\xfd" + bytes([0x24, 100]) + (1 | 1 << 1 | 100 << 3).to_bytes(3, "little") + b" ")
+    out.write(BLANKS_CHECKED)
     return out.getvalue()
 
 
@@ -143,6 +148,14 @@ def wants_much(codec, packed):
         return packed[:4] + bytes([0, 21 << 3]) + packed[9:]
     head = packed[12:16] + bytes([40]) + packed[17:20]
     return packed[:12] + head + zlib.crc32(head).to_bytes(4, "little") + packed[24:]
+
+
+def with_wrong_checksum(codec, packed):
+    """That of the last content, which is the last of all or stands before the index, whose size the last bytes tell."""
+    at = len(packed) - 1
+    if codec == "xz":
+        at -= 12 + 4 * (int.from_bytes(packed[-8:-4], "little") + 1)
+    return packed[:at] + bytes([packed[at] ^ 1]) + packed[at + 1:]
 
 
 def check_compressed(tap, runs):
@@ -173,7 +186,8 @@ def check_compressed(tap, runs):
         (runs.folder / "packed").write_bytes(packed[:4])
         tap.ok(runs.run("packed").returncode == 3, f"{name} of four bytes is refused")
         for what, content, says in (("that wants gigabytes", wants_much(codec, packed), b"unpack it, and give what"),
-                                    ("that is broken at once", packed[:9] + b"\xff" * 60, b"is broken after 0 bytes")):
+                                    ("that is broken at once", packed[:9] + b"\xff" * 60, b"is broken after 0 bytes"),
+                                    ("with a wrong checksum", with_wrong_checksum(codec, packed), b"is broken after ")):
             (runs.folder / "packed").write_bytes(content)
             for option in ([], ["--cpu-trace"]):
                 done = runs.run(*option, "packed")

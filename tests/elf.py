@@ -13,13 +13,18 @@ from pathlib import Path
 
 from tap import Tap
 
-ET_DYN, PT_DYNAMIC, PT_INTERP, PT_GNU_STACK, PT_GNU_RELRO = 3, 2, 3, 0x6474e551, 0x6474e552
-DT_NEEDED, DT_BIND_NOW, DT_FLAGS, DT_FLAGS_1 = 1, 24, 30, 0x6ffffffb
+ET_DYN, PT_LOAD, PT_DYNAMIC, PT_INTERP, PT_GNU_STACK, PT_GNU_RELRO = 3, 1, 2, 3, 0x6474e551, 0x6474e552
+DT_NEEDED, DT_STRTAB, DT_BIND_NOW, DT_FLAGS, DT_FLAGS_1 = 1, 5, 24, 30, 0x6ffffffb
 DF_BIND_NOW, DF_1_NOW, PF_X, SHT_SYMTAB, SHT_DYNSYM = 8, 1, 1, 2, 11
 EM_X86_64, EM_AARCH64, STT_FUNC = 62, 183, 2
 LANDINGS = {EM_X86_64: b"\xf3\x0f\x1e\xfa", EM_AARCH64: b"\x5f\x24\x03\xd5"}  # endbr64, bti c
 FORBIDDEN = {"dlopen", "dlsym", "dlmopen", "system", "popen", "execve", "execv", "execvp", "execl", "execlp", "execle",
-             "execvpe", "fexecve", "posix_spawn", "posix_spawnp", "fork", "vfork", "socket", "connect", "getaddrinfo"}
+             "execvpe", "fexecve", "execveat", "posix_spawn", "posix_spawnp", "fork", "_Fork", "vfork", "clone", "socket",
+             "socketpair", "connect", "bind", "getaddrinfo", "gethostbyname",
+             "wordexp", "iconv_open", "getpwnam", "getpwuid", "getgrnam"}  # the last ones start a shell or load libraries
+# What comes with a library comes in unseen: none but these.
+LIBRARIES = {"libc", "libm", "libpthread", "ld-linux-aarch64", "libz", "libisal", "libzstd", "liblzma", "libsqlite3",
+             "libcmark"}
 
 
 class Elf:
@@ -44,6 +49,21 @@ class Elf:
         _, _, offset, _, _, size, _, _ = self.segment(PT_DYNAMIC)
         return dict(self.read("qQ", offset + i) for i in range(0, size, 16))
 
+    def libraries(self):
+        """Names of what the loader is to load, without versions."""
+        _, _, offset, _, _, size, _, _ = self.segment(PT_DYNAMIC)
+        strings = self.place(self.dynamic()[DT_STRTAB])
+        entries = (self.read("qQ", offset + i) for i in range(0, size, 16))
+        return [self.text(strings + value).partition(".")[0] for kind, value in entries if kind == DT_NEEDED]
+
+    def place(self, address):
+        """In the file."""
+        return next(address - start + offset for kind, _, offset, start, _, size, _, _ in self.segments
+                    if kind == PT_LOAD and start <= address < start + size)
+
+    def text(self, at):
+        return self.data[at:self.data.index(b"\0", at)].decode()
+
     def functions(self, table, of_others):
         """Names in a table of symbols: of functions that other libraries have, or of those that are here."""
         names = set()
@@ -52,8 +72,7 @@ class Elf:
             for at in range(offset, offset + size, 24) if kind == table else ():
                 name, info, _, section, _, _ = self.read("IBBHQQ", at)
                 if (section == 0) == of_others and (of_others or info & 15 == STT_FUNC):
-                    start = strings + name
-                    names.add(self.data[start:self.data.index(b"\0", start)].decode())
+                    names.add(self.text(strings + name))
         return names
 
 
@@ -79,6 +98,7 @@ def check(tap, path, is_static):
         # not the note that the whole file is marked: the startup files of some systems are not, which makes it void
         count = elf.data.count(LANDINGS[elf.machine])
         tap.ok(count > 50, f"{name}: functions begin where indirect jumps may land", f"{count} landings")
+    tap.check(f"{name}: needs no other library", sorted(set(elf.libraries()) - LIBRARIES))
     tap.check(f"{name}: runs no program, loads no code, opens no connection",
               sorted({symbol.partition("@")[0] for symbol in wanted} & FORBIDDEN))
 

@@ -88,16 +88,24 @@ static bool claim(struct ap_block_ring *ring, uint64_t *ret_number)
     return wanted;
 }
 
+static void *fill_all(void *self);
+
+/* Behind the first block: only its thread ever writes here what the others look at, before they are there. */
+static void start_others(struct ap_block_ring *ring)
+{
+    unsigned wanted = ring->filler.fetchers ? ring->filler.fetchers(ring->filler.self) : 0;
+    ring->by_number = wanted > 1;
+    while (ring->thread_count < wanted && ap_thread_start(&ring->threads[ring->thread_count], fill_all, ring))
+        ring->thread_count++;
+}
+
 static void *fill_all(void *self)
 {
     struct ap_block_ring *ring = self;
     uint64_t number;
-    while (claim(ring, &number) && fill_block(ring, number)) {
-        unsigned wanted = number == 0 && ring->filler.fetchers ? ring->filler.fetchers(ring->filler.self) : 0;
-        ring->by_number |= wanted > 1; /* before there are others who look at it */
-        while (ring->thread_count < wanted && ap_thread_start(&ring->threads[ring->thread_count], fill_all, ring))
-            ring->thread_count++;
-    }
+    while (claim(ring, &number) && fill_block(ring, number))
+        if (number == 0)
+            start_others(ring);
     return NULL;
 }
 

@@ -105,7 +105,7 @@ static bool is_pickle_1(const struct ap_container_head *head)
     unsigned second = byte_at(head, 1), third = byte_at(head, 2);
     switch (byte_at(head, 0)) {
     case '}':
-    case ']': return second == 'q' || second == 'r' || second == '(' || second == '.' || second == ']' || second == '}';
+    case ']': return second == 'q' || second == '(' || second == '.' || second == ']' || second == '}';
     case ')': return second == '.' || second == 'q';
     case '(':
         return (second == 'K' && third < ' ') || (second == ']' && third == 'q') || (second == '}' && third == 'q') ||

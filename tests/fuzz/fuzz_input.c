@@ -219,9 +219,23 @@ static void run_text(const uint8_t *text, size_t bytes, struct ap_input_options 
     input_run_release(&run);
 }
 
-/* White space behind a file that several threads shall read. */
+/* Compressed, and not ended: whatever stands behind it is unpacked, too. */
+static bool goes_on(const uint8_t *text, size_t bytes)
+{
+    struct input_run run = run_input(text, bytes, &(struct ap_input_options){ .block_bytes = 4096 });
+    bool is_cut = run.compressed && run.status == AP_ERROR_CUT;
+    input_run_release(&run);
+    return is_cut;
+}
+
+/* White space behind a file that several threads shall read, unless it would be code, of which each bit can stand for a
+ * hundred bytes. */
 static void run_large(const uint8_t *text, size_t bytes, const struct ap_input_options *options, const struct choice *choice)
 {
+    if (goes_on(text, bytes)) {
+        run_text(text, bytes, *options, choice);
+        return;
+    }
     size_t large_bytes = bytes < LARGE_BYTES ? LARGE_BYTES : bytes;
     uint8_t *large = malloc(large_bytes);
     if (!large)

@@ -119,7 +119,8 @@ static inline struct lender *json_run_open(struct json_run *run, const void *tex
     ap_gate_init(&run->gate, 0);
     run->feed = feed_of(text, bytes, reading->piece_bytes);
     struct ap_json_limits limits = reading->limits;
-    limits.window_bytes = reading->window_bytes;
+    /* not a megabyte for each of thousands of readers: sanitizers mark all of it */
+    limits.window_bytes = reading->window_bytes ? reading->window_bytes : bytes + 1;
     struct ap_byte_source source = feed_source(&run->feed);
     struct lender *lender = NULL;
     if (reading->lend) {

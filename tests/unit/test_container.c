@@ -61,6 +61,7 @@ static const struct magic_case pickles[] = {
     CASE("((lp0\n(dp1\n", "pickle (protocol 0)"),
     CASE("(dp1\nS'segments'\np2\n(lp3\n", "pickle (protocol 0)"),
     CASE("(dS'segments'\n(lS'a'\n", "pickle (protocol 0)"),
+    CASE("(S\"rank 0's\"\np0\nI1\ntp1\n.", "pickle (protocol 0)"),
     CASE("}q\0(X\x08\0\0\0segmentsq\x01]q\x02", "pickle (protocol 1)"),
     CASE("}q\0.", "pickle (protocol 1)"),
     CASE("]q\0}q\x01X\1\0\0\0aq\x02K\1sa.", "pickle (protocol 1)"),

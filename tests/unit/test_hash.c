@@ -2,6 +2,8 @@
  * Chosen inputs against the hash of all tables, in counted probes: what collides under a known key, not under another. */
 #include "address_map.h"
 #include "chunk_tree.h"
+#include "id_map.h"
+#include "pair_map.h"
 #include "strpool.h"
 #include "tap.h"
 
@@ -151,11 +153,67 @@ static void sizes_chosen_against_one_key_leave_trees_low(void)
     ok(depth_of_chosen(&other.hash_key, &known.hash_key) < 80, "under another key it stays low");
 }
 
+/* Of slots in a row that are taken: so many steps may a search take. */
+struct run {
+    size_t now, longest;
+};
+
+static void see_slot(struct run *run, bool taken)
+{
+    run->now = taken ? run->now + 1 : 0;
+    run->longest = run->now > run->longest ? run->now : run->longest;
+}
+
+static size_t longest_run_of_ids(unsigned shift)
+{
+    struct ap_gate gate;
+    struct ap_id_map map;
+    struct run run = { 0 };
+    ap_gate_init(&gate, 0);
+    if (ap_id_map_init(&map, &gate, COUNT, NULL) != AP_OK)
+        abort();
+    for (uint32_t i = 1; i <= COUNT; i++)
+        *ap_id_map_add(&map, i << shift) = i;
+    for (size_t slot = 0; slot < map.slot_count; slot++)
+        see_slot(&run, map.slots[slot].key != 0);
+    ap_id_map_release(&map);
+    return run.longest;
+}
+
+/* Pairs i * @a, i * @b. */
+static size_t longest_run_of_pairs(uint32_t a, uint32_t b)
+{
+    struct ap_gate gate;
+    struct run run = { 0 };
+    ap_gate_init(&gate, 0);
+    struct ap_pair_map map = { .gate = &gate };
+    for (uint32_t i = 0; i < COUNT; i++) {
+        uint32_t number;
+        if (ap_pair_map_add(&map, i * a, i * b, &number, NULL) != AP_OK || number != i)
+            abort();
+    }
+    for (size_t slot = 0; slot < map.slot_count; slot++)
+        see_slot(&run, map.slots[slot] != AP_PAIR_NONE);
+    ap_pair_map_release(&map);
+    return run.longest;
+}
+
+static void numbers_that_share_their_bits_do_not_collide(void)
+{
+    for (unsigned shift = 6; shift <= 20; shift += 7)
+        ok(longest_run_of_ids(shift) < COUNT / 4, "ids that differ in some bits alone");
+    static const uint32_t steps[][2] = { { 1, 0 }, { 0, 1 },       { 1, UINT32_MAX }, { 1, 1 },
+                                         { 1, 2 }, { 1 << 20, 0 }, { 0, 1 << 20 },    { 1 << 16, 1 << 16 } };
+    for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++)
+        ok(longest_run_of_pairs(steps[i][0], steps[i][1]) < COUNT / 4, "pairs of which sum, difference or one part stays");
+}
+
 int main(void)
 {
     texts_chosen_against_one_key_do_not_collide_under_another();
     every_byte_and_the_length_count();
     addresses_that_differ_in_few_bits_do_not_collide();
     sizes_chosen_against_one_key_leave_trees_low();
+    numbers_that_share_their_bits_do_not_collide();
     return done();
 }

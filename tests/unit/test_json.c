@@ -162,6 +162,76 @@ static void odd_things_are_counted(void)
     (void)json_run_close(&run, lender);
 }
 
+/* By arithmetic: how many bytes at @text are one character, 0 where none is. @text ends with a quote. */
+static size_t character_bytes(const uint8_t *text)
+{
+    static const uint32_t least[5] = { 0, 0, 0x80, 0x800, 0x10000 };
+    size_t bytes = text[0] < 0x80   ? 1
+                   : text[0] < 0xc0 ? 0
+                   : text[0] < 0xe0 ? 2
+                   : text[0] < 0xf0 ? 3
+                   : text[0] < 0xf8 ? 4
+                                    : 0;
+    uint32_t code_point = bytes > 1 ? text[0] & (0x7fu >> bytes) : text[0];
+    for (size_t i = 1; i < bytes; i++) {
+        if ((text[i] & 0xc0) != 0x80)
+            return 0;
+        code_point = code_point << 6 | (text[i] & 0x3f);
+    }
+    bool is_one = bytes && code_point >= least[bytes] && code_point <= 0x10ffff && code_point >> 11 != 0x1b;
+    return is_one ? bytes : 0;
+}
+
+static bool are_characters(const uint8_t *text, size_t bytes)
+{
+    size_t at = 0, step = 1;
+    for (; at < bytes && step; at += step)
+        step = character_bytes(text + at);
+    return step && at == bytes;
+}
+
+#define SEQUENCES ((size_t)64 * 128 * 9)
+
+/* Every byte that could be a first one and every second byte, with ends of the range behind them and a byte that is none. */
+static size_t write_sequences(char *to)
+{
+    static const uint8_t tails[3] = { 0x80, 0xbf, 'x' };
+    size_t bytes = 0;
+    for (size_t i = 0; i < SEQUENCES; i++, bytes += 7) {
+        const uint8_t text[7] = {
+            i ? ',' : '[',        '"', (uint8_t)(0xc0 | (i & 63)), (uint8_t)(0x80 | (i >> 6 & 127)), tails[(i >> 13) % 3],
+            tails[(i >> 13) / 3], '"'
+        };
+        memcpy(to + bytes, text, sizeof(text));
+    }
+    to[bytes] = ']';
+    return bytes + 1;
+}
+
+static void utf8_is_told_from_what_is_none(void)
+{
+    static char document[7 * SEQUENCES + 1];
+    struct json_run run;
+    struct ap_json_token token;
+    size_t bytes = write_sequences(document), told = 0, wrong = 0;
+    struct lender *lender = json_run_open(&run, document, bytes, &(struct reading){ .lend = false });
+    const struct ap_note *note = &run.notes.notes[AP_COUNTER_bad_utf8];
+    bool read = ap_json_next(run.json, &token, &run.error) == AP_OK;
+    for (size_t i = 0; read && i < SEQUENCES; i++) {
+        const char *written = document + 7 * i + 2;
+        uint64_t before = note->count;
+        read = ap_json_next(run.json, &token, &run.error) == AP_OK;
+        bool is_text = are_characters((const uint8_t *)written, 4);
+        bool as_written = read && token.text_bytes == 4 && memcmp(token.text, written, 4) == 0;
+        told += is_text;
+        wrong += as_written != is_text || (note->count == before) != is_text;
+    }
+    ok(read, "all are read");
+    is_u64(told, 4864, "texts of characters are taken as they are");
+    is_u64(wrong, 0, "and all others are counted");
+    (void)json_run_close(&run, lender);
+}
+
 static void windows_paths_are_told_from_broken_escapes(void)
 {
     static const char *const cases[][2] = {
@@ -703,6 +773,7 @@ int main(int argc, char **argv)
     errors_name_their_byte();
     a_failed_reader_stays_failed();
     odd_things_are_counted();
+    utf8_is_told_from_what_is_none();
     windows_paths_are_told_from_broken_escapes();
     fixtures_read_alike(fixtures);
     random_texts_read_alike();

@@ -128,17 +128,7 @@ enum ap_status ap_trace_grow_rows(struct ap_trace *trace, struct ap_error *reter
 enum ap_status ap_trace_add_row(struct ap_trace *trace, int64_t start_ns, int64_t dur_ns, struct ap_str name, uint32_t track,
                                 uint8_t tag, struct ap_error *reterr)
 {
-    struct ap_events *events = &trace->events;
-    if (AP_UNLIKELY(events->count == events->capacity))
-        AP_TRY(ap_trace_grow_rows(trace, reterr));
-    size_t row = events->count++;
-    events->start_ns[row] = start_ns;
-    events->dur_ns[row] = dur_ns;
-    events->name[row] = name.id;
-    events->track[row] = track;
-    events->detail[row] = 0;
-    events->tag[row] = tag;
-    return AP_OK;
+    return ap_trace_put_row(trace, start_ns, dur_ns, name, track, tag, reterr);
 }
 
 static enum ap_status add_track(struct ap_trace *trace, struct ap_text pid, bool pid_is_text, struct ap_text tid,

@@ -3,24 +3,18 @@
 
 #include <string.h>
 
+#include "decimal_short.h"
+
 #include "poison.h"
 
 #define MAX_EXPONENT 4000
-
-/* Eight ASCII digits at once, the first one in the lowest byte: pairs, then fours, then eight. */
-static inline uint64_t eight_digits_of(uint64_t value)
-{
-    value = (value & 0x0f0f0f0f0f0f0f0fu) * 2561 >> 8;
-    value = (value & 0x00ff00ff00ff00ffu) * 6553601 >> 16;
-    return (value & 0x0000ffff0000ffffu) * 42949672960001u >> 32;
-}
 
 static uint64_t eight_digits(const char *p)
 {
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
     uint64_t value;
     memcpy(&value, p, sizeof(value));
-    return eight_digits_of(value);
+    return ap_eight_digits_of(value);
 #else
     uint64_t result = 0;
     for (int i = 0; i < 8; i++)
@@ -64,8 +58,8 @@ static uint64_t digits_of_time(const char *p, size_t count)
         memcpy(&first, p, sizeof(first));
     }
     if (count <= 8)
-        return eight_digits_of(first << (64 - 8 * count));
-    return eight_digits_of(first << (128 - 8 * count)) * 100000000u + eight_digits(p + count - 8);
+        return ap_eight_digits_of(first << (64 - 8 * count));
+    return ap_eight_digits_of(first << (128 - 8 * count)) * 100000000u + eight_digits(p + count - 8);
 }
 
 #else
@@ -81,21 +75,6 @@ static uint64_t digits_of_time(const char *p, size_t count)
 }
 
 #endif
-
-int64_t ap_decimal_short(const char *text, size_t bytes)
-{
-#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-    uint64_t word;
-    memcpy(&word, text, sizeof(word));
-    word = (word ^ 0x3030303030303030u) << (64 - 8 * bytes); /* what a digit is worth, with zeros before the first one */
-    return ((word + 0x7676767676767676u) | word) & 0x8080808080808080u ? -1 : (int64_t)eight_digits_of(word);
-#else
-    for (size_t i = 0; i < bytes; i++)
-        if (!ap_is_digit(text[i]))
-            return -1;
-    return (int64_t)digits(text, bytes);
-#endif
-}
 
 /* Where the parts of a number in JSON's grammar stand. */
 struct parts {

@@ -64,15 +64,15 @@ enum ap_uncategorized_mark { AP_MARK_NONE, AP_MARK_HLO_OP, AP_MARK_STEP };
 
 extern const struct ap_json_field ap_event_fields[AP_FIELD_COUNT_];
 
-/** Room for half as many rows again. Without memory all rows are dropped; AP_ERROR_LIMIT beyond 4,294,967,294 of them. */
-AP_MUST_CHECK enum ap_status ap_trace_grow_rows(struct ap_trace *trace, struct ap_error *reterr);
+/** Rows are ready for so many more. Without memory all rows are dropped; AP_ERROR_LIMIT beyond 4,294,967,294 of them. */
+AP_MUST_CHECK enum ap_status ap_trace_ready_rows(struct ap_trace *trace, size_t more, struct ap_error *reterr);
 /** As ap_trace_add_row(), which see, without a call. */
 static inline enum ap_status ap_trace_put_row(struct ap_trace *trace, int64_t start_ns, int64_t dur_ns, struct ap_str name,
                                               uint32_t track, uint8_t tag, struct ap_error *reterr)
 {
     struct ap_events *events = &trace->events;
-    if (AP_UNLIKELY(events->count == events->capacity))
-        AP_TRY(ap_trace_grow_rows(trace, reterr));
+    if (AP_UNLIKELY(events->count == events->ready))
+        AP_TRY(ap_trace_ready_rows(trace, 1, reterr));
     size_t row = events->count++;
     events->start_ns[row] = start_ns;
     events->dur_ns[row] = dur_ns;

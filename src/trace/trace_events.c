@@ -9,7 +9,8 @@
 
 #include "poison.h"
 
-#define NOT_INLINE __attribute__((noinline)) /* rare, and would cost the usual row its registers */
+#define NOT_INLINE __attribute__((noinline))                /* rare, and would cost the usual row its registers */
+#define ALWAYS_INLINE inline __attribute__((always_inline)) /* of the usual row, which takes no calls */
 
 const struct ap_json_field ap_event_fields[AP_FIELD_COUNT_] = {
 #define AP_FIELD(id, parent, key, strings) { parent, key, AP_STRINGS_##strings },
@@ -167,24 +168,33 @@ static inline enum ap_status find_track(struct ap_trace_reading *reading, uint32
 
 /* ---------------------------------------------------------------------------------------------------------- rows */
 
-/* A time in the file's microseconds; false (and counted) where it is none. */
-static bool read_time(struct ap_trace_reading *reading, enum ap_event_field index, enum ap_counter missing,
-                      enum ap_counter not_number, int64_t *ret_ns)
+static NOT_INLINE bool read_unusual_time(struct ap_trace_reading *reading, const struct ap_json_span *span,
+                                         enum ap_counter missing, enum ap_counter not_number, int64_t *ret_ns)
 {
-    const struct ap_json_span *span = field(reading, index);
-    if (AP_UNLIKELY(span->kind != AP_JSON_NUMBER)) {
+    if (span->kind != AP_JSON_NUMBER) {
         note(reading, span->kind == AP_SPAN_ABSENT ? missing : not_number);
         return false;
     }
     enum ap_decimal_result result = ap_decimal_us_to_ns(span->text, span->bytes, ret_ns);
-    if (AP_LIKELY(result == AP_DECIMAL_EXACT))
-        return true;
-    note(reading, result == AP_DECIMAL_ROUNDED ? AP_COUNTER_time_rounded : AP_COUNTER_time_out_of_range);
-    return result == AP_DECIMAL_ROUNDED;
+    if (result != AP_DECIMAL_EXACT)
+        note(reading, result == AP_DECIMAL_ROUNDED ? AP_COUNTER_time_rounded : AP_COUNTER_time_out_of_range);
+    return result != AP_DECIMAL_OUT_OF_RANGE;
 }
 
-static inline __attribute__((always_inline)) enum ap_status read_name(struct ap_trace_reading *reading,
-                                                                      struct ap_str *ret_name, struct ap_error *reterr)
+/* A time in the file's microseconds; false (and counted) where it is none. */
+static ALWAYS_INLINE bool read_time(struct ap_trace_reading *reading, enum ap_event_field index, enum ap_counter missing,
+                                    enum ap_counter not_number, int64_t *ret_ns)
+{
+    const struct ap_json_span *span = field(reading, index);
+    int64_t ns = span->kind == AP_JSON_NUMBER ? ap_decimal_usual_time(span->text, span->bytes) : -1;
+    if (AP_UNLIKELY(ns < 0))
+        return read_unusual_time(reading, span, missing, not_number, ret_ns);
+    *ret_ns = ns;
+    return true;
+}
+
+static ALWAYS_INLINE enum ap_status read_name(struct ap_trace_reading *reading, struct ap_str *ret_name,
+                                              struct ap_error *reterr)
 {
     const struct ap_json_span *span = field(reading, AP_FIELD_NAME);
     struct ap_text text;
@@ -243,10 +253,9 @@ static enum ap_event_kind row_kind(struct ap_trace_reading *reading, const struc
     return category->kind;
 }
 
-static inline __attribute__((always_inline)) enum ap_status add_row(struct ap_trace_reading *reading,
-                                                                    uint32_t category_index, int64_t start_ns,
-                                                                    int64_t dur_ns, struct ap_str name, uint32_t track,
-                                                                    uint8_t tag, struct ap_error *reterr)
+static ALWAYS_INLINE enum ap_status add_row(struct ap_trace_reading *reading, uint32_t category_index, int64_t start_ns,
+                                            int64_t dur_ns, struct ap_str name, uint32_t track, uint8_t tag,
+                                            struct ap_error *reterr)
 {
     struct ap_trace *trace = reading->trace;
     struct ap_category *category = &trace->categories[category_index];

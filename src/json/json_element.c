@@ -10,15 +10,14 @@
 
 #define KEY_CAPACITY_BYTES 192
 
-#define ROOM_BYTES \
-    (AP_GAP_MAX_COUNT * sizeof(struct ap_gap) + AP_CONTAINERS_KNOWN * sizeof(struct ap_known_container) + AP_LINE_BYTES)
+#define GAPS_BYTES (AP_GAP_MAX_COUNT * sizeof(struct ap_gap) + AP_LINE_BYTES)
+#define CONTAINERS_BYTES (AP_CONTAINERS_KNOWN * sizeof(struct ap_known_container) + AP_LINE_BYTES)
 
-static void divide_room(struct ap_element_reader *element)
+/* The first line of the cache that begins in @room. */
+static void *first_line(void *room)
 {
-    uint8_t *at = element->room;
-    at += -(uintptr_t)at & (AP_LINE_BYTES - 1);
-    element->gaps = (void *)at;
-    element->containers = (void *)(element->gaps + AP_GAP_MAX_COUNT);
+    uint8_t *at = room;
+    return at + (-(uintptr_t)at & (AP_LINE_BYTES - 1));
 }
 
 static size_t skip_bits_bytes(const struct ap_element_reader *element)
@@ -37,15 +36,17 @@ enum ap_status ap_element_reader_new(struct ap_json_reader *json, const struct a
     element->field_count = field_count;
     element->skip_depth_limit = json->limits.skipped_depth;
     element->key_capacity = KEY_CAPACITY_BYTES;
-    element->room = ap_mem_cleared(gate, ROOM_BYTES);
+    element->gaps_room = ap_mem_resize(gate, NULL, 0, GAPS_BYTES);
+    element->containers_room = ap_mem_cleared(gate, CONTAINERS_BYTES);
     element->skip_bits = ap_mem_resize(gate, NULL, 0, skip_bits_bytes(element));
     element->key = ap_mem_resize(gate, NULL, 0, element->key_capacity);
-    if (!element->room || !element->skip_bits || !element->key) {
+    if (!element->gaps_room || !element->containers_room || !element->skip_bits || !element->key) {
         ap_element_reader_free(element);
         return ap_fail_memory(gate, reterr);
     }
     memset(element->skip_bits, 0, skip_bits_bytes(element));
-    divide_room(element);
+    element->gaps = first_line(element->gaps_room);
+    element->containers = first_line(element->containers_room);
     ap_layout_init(element);
     ap_layout_know_parents(element);
     *ret_element = element;
@@ -57,7 +58,8 @@ void ap_element_reader_free(struct ap_element_reader *element)
     if (!element)
         return;
     struct ap_gate *gate = element->json->gate;
-    ap_mem_free(gate, element->room, ROOM_BYTES);
+    ap_mem_free(gate, element->gaps_room, GAPS_BYTES);
+    ap_mem_free(gate, element->containers_room, CONTAINERS_BYTES);
     if (element->skip_bits)
         ap_mem_free(gate, element->skip_bits, skip_bits_bytes(element));
     ap_mem_free(gate, element->key, element->key ? element->key_capacity : 0);

@@ -84,7 +84,7 @@ struct ap_element_reader {
     unsigned used_end;
     uint64_t between[2], between_mask[2]; /* the text from one element to the next, its opening brace included */
     uint8_t between_bytes;
-    void *room;          /* of gaps and containers */
+    void *gaps_room, *containers_room;
     struct ap_gap *gaps; /* AP_GAP_MAX_COUNT; the first one is the opening brace */
     unsigned gap_count;
     struct ap_gap never;

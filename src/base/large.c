@@ -59,13 +59,15 @@ bool ap_is_large(size_t bytes)
 
 /* Page by page each would be an interrupt, and one that is read before it is written, as in tables, a second one in which
  * all other threads have to forget the first. Systems that know no such call (before Linux 5.14) take them page by page. */
-static void take_pages(void *memory, size_t bytes)
+void ap_large_take(void *memory, size_t from, size_t to)
 {
 #if defined(MADV_POPULATE_WRITE)
-    (void)madvise(memory, whole_pages(bytes), MADV_POPULATE_WRITE);
+    size_t start = from & ~(PAGES_BYTES - 1);
+    (void)madvise((unsigned char *)memory + start, to - start, MADV_POPULATE_WRITE);
 #else
     (void)memory;
-    (void)bytes;
+    (void)from;
+    (void)to;
 #endif
 }
 
@@ -73,7 +75,7 @@ void *ap_large_new(size_t bytes, bool is_all_used)
 {
     void *memory = in_huge_pages(take_addresses(whole_pages(bytes), PROT_READ | PROT_WRITE), bytes, is_all_used);
     if (memory && is_all_used)
-        take_pages(memory, bytes);
+        ap_large_take(memory, 0, whole_pages(bytes));
     return memory;
 }
 
@@ -117,6 +119,13 @@ void *ap_large_resize(void *memory, size_t old_bytes, size_t new_bytes)
     (void)old_bytes;
     (void)new_bytes;
     return NULL;
+}
+
+void ap_large_take(void *memory, size_t from, size_t to)
+{
+    (void)memory;
+    (void)from;
+    (void)to;
 }
 
 void ap_large_free(void *memory, size_t bytes)

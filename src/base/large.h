@@ -13,6 +13,8 @@ bool ap_is_large(size_t bytes);
 void *ap_large_new(size_t bytes, bool is_all_used);
 /** To another large size; NULL = refused, and @memory is as it was. */
 void *ap_large_resize(void *memory, size_t old_bytes, size_t new_bytes);
+/** Of a block, all bytes from @from to @to are about to be written. */
+void ap_large_take(void *memory, size_t from, size_t to);
 void ap_large_free(void *memory, size_t bytes);
 
 #endif

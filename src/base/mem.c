@@ -84,6 +84,12 @@ static bool take(struct ap_gate *gate, uint64_t more)
     return true;
 }
 
+void ap_mem_take_pages(void *memory, size_t memory_bytes, size_t from, size_t to)
+{
+    if (ap_is_large(memory_bytes))
+        ap_large_take(memory, from, to);
+}
+
 static void give_back(void *memory, size_t bytes)
 {
     if (ap_is_large(bytes))
@@ -97,7 +103,9 @@ static void *move(void *memory, size_t old_bytes, size_t new_bytes)
 {
     void *moved = ap_is_large(new_bytes) ? ap_large_new(new_bytes, false) : malloc(new_bytes);
     if (moved && memory) {
-        memcpy(moved, memory, old_bytes < new_bytes ? old_bytes : new_bytes);
+        size_t bytes = old_bytes < new_bytes ? old_bytes : new_bytes;
+        ap_mem_take_pages(moved, new_bytes, 0, bytes);
+        memcpy(moved, memory, bytes);
         give_back(memory, old_bytes);
     }
     return moved;

@@ -29,6 +29,16 @@ static inline void ap_ends_of(const char *text, size_t bytes, uint64_t *ret_head
     *ret_tail = bytes >= 8 ? ap_word_at(text + bytes - 8) : ap_half_word_at(text + bytes - 4);
 }
 
+/** A text of 1 to 8 bytes, with 8 readable at @text: with its length it tells it. */
+static inline uint64_t ap_short_text(const char *text, size_t bytes)
+{
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    return ap_word_at(text) << (64 - 8 * bytes);
+#else
+    return ap_word_at(text) >> (64 - 8 * bytes);
+#endif
+}
+
 /** Equal, both of @bytes? */
 static inline bool ap_same_bytes(const char *a, const char *b, size_t bytes)
 {

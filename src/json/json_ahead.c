@@ -76,6 +76,7 @@ static void begin_at(struct helper *helper, const struct piece *piece, const uin
     json->state = AP_STATE_AFTER;
     json->failed = AP_OK;
     helper->elements->last_was_object = helper->elements->any_object = true;
+    helper->elements->used = NULL; /* another helper may have used the spans of this piece */
 }
 
 /* Only what is most usual: all else ends it here. What was counted of an element that is read again would count twice. */

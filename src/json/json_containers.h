@@ -55,7 +55,7 @@ static inline unsigned place_of(const uint8_t *at)
 
 static inline bool is_known(const struct ap_known_container *known, const uint8_t *at)
 {
-    return known->needed && text_matches(known->text, known->needed, known->bytes, at);
+    return known->bytes && text_matches(known->text, UINT64_MAX >> (64 - known->bytes), known->bytes, at);
 }
 
 /* The one that was learned first moves to the second place. */
@@ -65,7 +65,6 @@ static inline void learn_container(struct ap_element_reader *element, unsigned p
     element->containers[place ^ 1] = *known;
     memcpy(known->text, start, bytes);
     known->bytes = (uint8_t)bytes;
-    known->needed = UINT64_MAX >> (64 - bytes);
 }
 
 static inline enum ap_scan_result skip_container(struct ap_scan *scan, struct ap_element_reader *element, const uint8_t **p)
@@ -82,7 +81,7 @@ static inline enum ap_scan_result skip_container(struct ap_scan *scan, struct ap
     bool odd = scan->odds.any;
     enum ap_scan_result result = skip_unknown(scan, element, p);
     size_t bytes = (size_t)(*p - start);
-    if (result == AP_SCAN_OK && bytes <= AP_GAP_MAX_BYTES && !odd && !scan->odds.any)
+    if (result == AP_SCAN_OK && bytes <= sizeof(element->containers[0].text) && !odd && !scan->odds.any)
         learn_container(element, place, start, bytes);
     return result;
 }

@@ -10,9 +10,14 @@
 
 #define KEY_CAPACITY_BYTES 192
 
-static size_t gaps_bytes(void)
+#define GAPS_BYTES (AP_GAP_MAX_COUNT * sizeof(struct ap_gap) + AP_LINE_BYTES)
+#define CONTAINERS_BYTES (AP_CONTAINERS_KNOWN * sizeof(struct ap_known_container) + AP_LINE_BYTES)
+
+/* The first line of the cache that begins in @room. */
+static void *first_line(void *room)
 {
-    return AP_GAP_MAX_COUNT * sizeof(struct ap_gap);
+    uint8_t *at = room;
+    return at + (-(uintptr_t)at & (AP_LINE_BYTES - 1));
 }
 
 static size_t skip_bits_bytes(const struct ap_element_reader *element)
@@ -31,15 +36,17 @@ enum ap_status ap_element_reader_new(struct ap_json_reader *json, const struct a
     element->field_count = field_count;
     element->skip_depth_limit = json->limits.skipped_depth;
     element->key_capacity = KEY_CAPACITY_BYTES;
-    element->gaps = ap_mem_resize(gate, NULL, 0, gaps_bytes());
-    element->containers = ap_mem_array_cleared(gate, AP_CONTAINERS_KNOWN, sizeof(element->containers[0]));
+    element->gaps_room = ap_mem_resize(gate, NULL, 0, GAPS_BYTES);
+    element->containers_room = ap_mem_cleared(gate, CONTAINERS_BYTES);
     element->skip_bits = ap_mem_resize(gate, NULL, 0, skip_bits_bytes(element));
     element->key = ap_mem_resize(gate, NULL, 0, element->key_capacity);
-    if (!element->gaps || !element->containers || !element->skip_bits || !element->key) {
+    if (!element->gaps_room || !element->containers_room || !element->skip_bits || !element->key) {
         ap_element_reader_free(element);
         return ap_fail_memory(gate, reterr);
     }
     memset(element->skip_bits, 0, skip_bits_bytes(element));
+    element->gaps = first_line(element->gaps_room);
+    element->containers = first_line(element->containers_room);
     ap_layout_init(element);
     ap_layout_know_parents(element);
     *ret_element = element;
@@ -51,9 +58,8 @@ void ap_element_reader_free(struct ap_element_reader *element)
     if (!element)
         return;
     struct ap_gate *gate = element->json->gate;
-    if (element->gaps)
-        ap_mem_free(gate, element->gaps, gaps_bytes());
-    AP_FREE(gate, element->containers, AP_CONTAINERS_KNOWN);
+    ap_mem_free(gate, element->gaps_room, GAPS_BYTES);
+    ap_mem_free(gate, element->containers_room, CONTAINERS_BYTES);
     if (element->skip_bits)
         ap_mem_free(gate, element->skip_bits, skip_bits_bytes(element));
     ap_mem_free(gate, element->key, element->key ? element->key_capacity : 0);
@@ -78,6 +84,13 @@ static void clear_spans(struct ap_json_span *spans, unsigned count)
     memset(spans, 0xff, count * sizeof(spans[0]));
 }
 
+/* Few fields have values, and they come first: only of the same array of spans is known what the element before left. */
+static inline void clear_used_spans(struct ap_element_reader *element)
+{
+    clear_spans(element->spans, element->used == element->spans ? element->used_end : element->field_count);
+    element->used = NULL;
+}
+
 /* An object larger than the limit: pass by it without keeping it. */
 static enum ap_status skip_large(struct ap_element_reader *element, enum ap_element_outcome *ret_outcome,
                                  struct ap_error *reterr)
@@ -87,23 +100,18 @@ static enum ap_status skip_large(struct ap_element_reader *element, enum ap_elem
     return ap_json_skip_stream(element->json, AP_SKIP_VALUE, reterr);
 }
 
-/* The object at json->at, as far as the window shows it, up to *ret_end. */
-static inline enum ap_scan_result scan_object(struct ap_element_reader *element, const uint8_t **ret_end)
+/* The object at json->at, as far as the window shows it: json->at goes behind it where it is whole, and else stays. */
+static inline enum ap_scan_result scan_object(struct ap_element_reader *element)
 {
     struct ap_json_reader *json = element->json;
-    clear_spans(element->spans, element->field_count);
+    clear_used_spans(element);
     if (AP_UNLIKELY(json->scan.odds.any))
         json->scan.odds = (struct ap_scan_odds){ .any = false };
     element->too_deep = false;
-    *ret_end = json->at;
-    return json->scan.ops->element(&json->scan, element, ret_end);
-}
-
-static inline void pass_object(struct ap_json_reader *json, const uint8_t *end)
-{
-    if (AP_UNLIKELY(json->scan.odds.any))
-        ap_json_commit_odds(json);
-    json->at = end;
+    enum ap_scan_result result = json->scan.ops->element(&json->scan, element, &json->at);
+    if (AP_LIKELY(result == AP_SCAN_OK))
+        element->used = element->spans;
+    return result;
 }
 
 /* Does an object end at @at as elements of an array do? */
@@ -117,17 +125,18 @@ static enum ap_scan_result check_behind(struct ap_scan *scan, const uint8_t *at)
 
 /* The object at json->at, which is no JSON: its writer may have left a Windows path as it is, with a backslash at its end.
  * Only where that makes JSON of it, as far as the input goes, so that nothing that is some already is read otherwise. */
-static enum ap_scan_result scan_with_paths(struct ap_element_reader *element, enum ap_scan_result otherwise,
-                                           const uint8_t **ret_end)
+static enum ap_scan_result scan_with_paths(struct ap_element_reader *element, enum ap_scan_result otherwise)
 {
     struct ap_scan *scan = &element->json->scan;
-    const uint8_t *at = scan->at;
+    const uint8_t *at = scan->at, *start = element->json->at;
     const char *expected = scan->expected;
     scan->paths_end = true;
-    enum ap_scan_result result = scan_object(element, ret_end);
+    enum ap_scan_result result = scan_object(element);
     scan->paths_end = false;
     if (result == AP_SCAN_OK)
-        result = check_behind(scan, *ret_end);
+        result = check_behind(scan, element->json->at);
+    if (result != AP_SCAN_OK)
+        element->json->at = start;
     if (result != AP_SCAN_BAD || element->too_deep)
         return result;
     scan->at = at;
@@ -141,13 +150,12 @@ static enum ap_status read_object(struct ap_element_reader *element, enum ap_ele
 {
     struct ap_json_reader *json = element->json;
     for (;;) {
-        const uint8_t *end;
-        enum ap_scan_result result = scan_object(element, &end);
+        enum ap_scan_result result = scan_object(element);
         bool failed = result == AP_SCAN_BAD || (result == AP_SCAN_MORE && json->scan.at_eof);
         if (AP_UNLIKELY(failed && !element->too_deep && !json->is_ahead))
-            result = scan_with_paths(element, result, &end);
+            result = scan_with_paths(element, result);
         if (AP_LIKELY(result == AP_SCAN_OK)) {
-            pass_object(json, end);
+            ap_json_commit_odds(json);
             *ret_outcome = AP_ELEMENT_READ;
             return AP_OK;
         }
@@ -168,8 +176,10 @@ static enum ap_status next_element(struct ap_element_reader *element, struct ap_
     element->at_boundary = true;
     AP_TRY(ap_json_space(json, reterr));
     bool first = json->state == AP_STATE_FIRST_ELEMENT, comma = false;
-    if (first)
+    if (first) {
         element->any_object = element->last_was_object = false;
+        element->used = NULL; /* between two arrays spans are the caller's */
+    }
     if (!first && *json->at == ',') {
         json->at++;
         comma = true;
@@ -255,10 +265,10 @@ enum ap_status ap_element_next(struct ap_element_reader *element, struct ap_json
     json->at += element->between_bytes - 1;
     *ret_offset = ap_json_offset_of(json, json->at);
     *ret_outcome = AP_ELEMENT_READ;
-    const uint8_t *end;
-    if (AP_UNLIKELY(scan_object(element, &end) != AP_SCAN_OK))
+    if (AP_UNLIKELY(scan_object(element) != AP_SCAN_OK))
         return read_object(element, ret_outcome, reterr);
-    pass_object(json, end);
+    if (AP_UNLIKELY(json->scan.odds.any))
+        ap_json_commit_odds(json);
     return AP_OK;
 }
 

@@ -50,8 +50,8 @@ AP_MUST_CHECK enum ap_status ap_element_reader_new(struct ap_json_reader *json, 
 void ap_element_reader_free(struct ap_element_reader *element);
 
 /** Within an array: read the next element. AP_END once ']' was read. @spans has field_count + 1 elements, the last of which
- * is scratch. *ret_offset is the element's first byte. A comma before ']' is accepted and counted in an array that holds an
- * object. */
+ * is scratch; while an array is read nobody else writes to them. *ret_offset is the element's first byte. A comma before ']'
+ * is accepted and counted in an array that holds an object. */
 AP_MUST_CHECK enum ap_status ap_element_next(struct ap_element_reader *element, struct ap_json_span *spans,
                                              enum ap_element_outcome *ret_outcome, uint64_t *ret_offset,
                                              struct ap_error *reterr);

@@ -172,18 +172,16 @@ static enum ap_scan_result scan_element(struct ap_scan *scan, struct ap_element_
             gap = found;
             at = slow;
         }
-        if (AP_UNLIKELY(gap->repeated))
-            count_repeated(scan, element, gap, gap_start);
         struct ap_json_span *span = &spans[gap->field];
         value_start = at;
-        if (gap->action == AP_GAP_OTHER) {
+        if (gap->way == AP_GAP_OTHER) {
             unsigned bytes = guess_number(&gap->guess, at);
             if (AP_LIKELY(bytes != VALUE_UNKNOWN)) {
                 *span = (struct ap_json_span){ (const char *)at, bytes, AP_JSON_NUMBER, 0 };
                 at += bytes;
                 continue;
             }
-        } else if (gap->action == AP_GAP_STRING) {
+        } else if (gap->way == AP_GAP_STRING) {
             unsigned bytes = guess_string(&gap->guess, at);
             if (AP_LIKELY(bytes != VALUE_UNKNOWN)) {
                 *span = (struct ap_json_span){ (const char *)at, bytes, AP_JSON_STRING, 0 };
@@ -191,10 +189,15 @@ static enum ap_scan_result scan_element(struct ap_scan *scan, struct ap_element_
                 continue;
             }
         } else {
-            if (AP_UNLIKELY(!known_start))
-                ap_layout_learn_start(element, *p + 1);
-            *p = at;
-            return AP_SCAN_OK;
+            if (AP_UNLIKELY(gap->repeated))
+                count_repeated(scan, element, gap, gap_start);
+            if (AP_LIKELY(gap->action == AP_GAP_END)) {
+                if (AP_UNLIKELY(!known_start))
+                    ap_layout_learn_start(element, *p + 1);
+                element->used_end = gap->fields_end;
+                *p = at;
+                return AP_SCAN_OK;
+            }
         }
         const uint8_t *slow = at;
         enum ap_scan_result result = read_any_value(scan, element, gap, &slow, span);

@@ -171,6 +171,10 @@ enum ap_scan_result ap_layout_parse_gap(struct ap_scan *scan, struct ap_element_
     gap.level = level;
     gap.parent = level ? parent : AP_NO_FIELD;
     see_keys_before(&gap, before->seen);
+    gap.fields_end = before->fields_end;
+    if (gap.field != element->field_count && gap.field >= gap.fields_end)
+        gap.fields_end = (uint8_t)(gap.field + 1);
+    gap.way = gap.repeated ? AP_GAP_END : gap.action;
     element->parsed = gap;
     *p = at;
     return AP_SCAN_OK;

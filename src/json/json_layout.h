@@ -33,15 +33,17 @@ struct ap_gap {
     } guess;
     uint8_t bytes;
     uint8_t action;
-    uint8_t level;     /* after it: 0 = in the element, 1 = in a member object that is entered */
-    uint8_t field;     /* whose value follows, or the place for unwanted ones */
-    uint8_t parent;    /* after it, at level 1: a field of the member object; gaps in different ones differ */
-    bool enters;       /* it opens a member object: level 1 starts without keys */
-    bool learnable;    /* its bytes alone say all: nothing odd was counted in it */
-    uint64_t needed;   /* one bit for each byte of text */
-    uint64_t seen;     /* keys read up to its end, one bit each: AP_ELEMENT_KEYS bits of the element, then of the member
+    uint8_t way;        /* likewise, but for AP_GAP_END of one with repeated keys: what is rare is asked for there alone */
+    uint8_t level;      /* after it: 0 = in the element, 1 = in a member object that is entered */
+    uint8_t field;      /* whose value follows, or the place for unwanted ones */
+    uint8_t parent;     /* after it, at level 1: a field of the member object; gaps in different ones differ */
+    uint8_t fields_end; /* of the fields up to it, its own included, the last one, plus one */
+    bool enters : 1;    /* it opens a member object: level 1 starts without keys */
+    bool learnable : 1; /* its bytes alone say all: nothing odd was counted in it */
+    uint64_t needed;    /* one bit for each byte of text */
+    uint64_t seen;      /* keys read up to its end, one bit each: AP_ELEMENT_KEYS bits of the element, then of the member
                         * object that was entered last */
-    uint64_t repeated; /* those of them in it that had been read before it */
+    uint64_t repeated;  /* those of them in it that had been read before it */
     const struct ap_gap *before;                /* the gap that it follows: each way through an element has its own */
     struct ap_gap *followers[AP_GAP_FOLLOWERS]; /* gaps that came after the next value, the last one first; then never */
 };
@@ -53,11 +55,12 @@ _Static_assert(sizeof(void *) != 8 || sizeof(struct ap_gap) == 3 * 64, "no line 
 #define AP_ELEMENT_KEYS 16
 #define AP_MEMBER_KEYS 48
 
+#define AP_LINE_BYTES 64 /* of the cache; gaps and containers begin with one */
+
 /** The text of an array or object that was read whole, and nothing odd in it: where it comes again, it need not be read. */
 struct ap_known_container {
-    uint8_t text[AP_GAP_MAX_BYTES];
-    uint64_t needed; /* one bit for each byte of text; 0 = no text */
-    uint8_t bytes;
+    uint8_t text[AP_LINE_BYTES - 1];
+    uint8_t bytes; /* 0 = no text */
 };
 #define AP_CONTAINERS_KNOWN 1024
 
@@ -76,9 +79,12 @@ struct ap_element_reader {
     struct ap_json_reader *json;
     const struct ap_json_field *fields;
     unsigned field_count;
-    struct ap_json_span *spans;           /* of the element being read; one more than fields, for values that nobody wants */
+    struct ap_json_span *spans;      /* of the element being read; one more than fields, for values that nobody wants */
+    const struct ap_json_span *used; /* the spans of the element before, where those from used_end on are still clear */
+    unsigned used_end;
     uint64_t between[2], between_mask[2]; /* the text from one element to the next, its opening brace included */
     uint8_t between_bytes;
+    void *gaps_room, *containers_room;
     struct ap_gap *gaps; /* AP_GAP_MAX_COUNT; the first one is the opening brace */
     unsigned gap_count;
     struct ap_gap never;

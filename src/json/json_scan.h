@@ -61,9 +61,10 @@ enum ap_skip_label {
 
 /** Where a value that is being skipped stands between two calls. */
 struct ap_skip {
-    uint8_t label; /* enum ap_skip_label */
     uint32_t depth, depth_limit;
-    uint8_t *is_object; /* one bit a level, depth_limit bits */
+    uint8_t *is_object; /* one bit a level, depth_limit bits; between depth and label, which would else be read as one word
+                         * that the processor has to wait for, as it was written in two */
+    uint8_t label;      /* enum ap_skip_label */
     bool too_deep;      /* after BAD */
 };
 
@@ -81,7 +82,7 @@ struct ap_scan_ops {
     enum ap_scan_result (*number)(struct ap_scan *scan, const uint8_t **p);
     /** Skip one value, or what is left of it; on MORE *@p stands where the next call must go on. */
     enum ap_scan_result (*skip)(struct ap_scan *scan, struct ap_skip *skip, const uint8_t **p);
-    /** One element with learned layout; see json_element.h. */
+    /** One element with learned layout; see json_element.h. On OK alone *@p goes from its brace behind it. */
     enum ap_scan_result (*element)(struct ap_scan *scan, struct ap_element_reader *element, const uint8_t **p);
 };
 

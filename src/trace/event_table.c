@@ -86,6 +86,9 @@ void ap_trace_forget_events(struct ap_trace *trace)
         trace->tracks[i].open_begin = 0;
 }
 
+/* Pages of so many rows are taken at a time: a call a column, in place of an interrupt a page. */
+#define ROWS_READY ((size_t)4096)
+
 /* One column to a new size; the others keep theirs until all have grown, so each is resized with its own old size. */
 static bool grow_column(struct ap_gate *gate, void **column, size_t element_bytes, size_t from, size_t to)
 {
@@ -95,28 +98,40 @@ static bool grow_column(struct ap_gate *gate, void **column, size_t element_byte
     return grown != NULL;
 }
 
-enum ap_status ap_trace_grow_rows(struct ap_trace *trace, struct ap_error *reterr)
+#define COLUMN_COUNT 6
+
+struct column {
+    void **column;
+    size_t bytes; /* of a row */
+};
+
+static void list_columns(struct ap_events *events, struct column ret_columns[COLUMN_COUNT])
+{
+    const struct column columns[COLUMN_COUNT] = {
+        { (void **)&events->start_ns, sizeof(events->start_ns[0]) }, { (void **)&events->dur_ns, sizeof(events->dur_ns[0]) },
+        { (void **)&events->name, sizeof(events->name[0]) },         { (void **)&events->track, sizeof(events->track[0]) },
+        { (void **)&events->detail, sizeof(events->detail[0]) },     { (void **)&events->tag, sizeof(events->tag[0]) },
+    };
+    memcpy(ret_columns, columns, sizeof(columns));
+}
+
+/* Room for half as many rows again. */
+static enum ap_status grow_rows(struct ap_trace *trace, struct ap_error *reterr)
 {
     struct ap_events *events = &trace->events;
     struct ap_gate *gate = trace->gate;
+    struct column columns[COLUMN_COUNT];
     size_t from = events->capacity, to = from ? from + from / 2 : 4096;
     if (to > UINT32_MAX - 1)
         to = UINT32_MAX - 1;
     if (to <= from)
         return ap_fail(reterr, AP_ERROR_LIMIT, "more than 4,294,967,294 duration events: record a shorter trace");
-    struct {
-        void **column;
-        size_t bytes;
-    } columns[] = {
-        { (void **)&events->start_ns, sizeof(events->start_ns[0]) }, { (void **)&events->dur_ns, sizeof(events->dur_ns[0]) },
-        { (void **)&events->name, sizeof(events->name[0]) },         { (void **)&events->track, sizeof(events->track[0]) },
-        { (void **)&events->detail, sizeof(events->detail[0]) },     { (void **)&events->tag, sizeof(events->tag[0]) },
-    };
-    for (size_t i = 0; i < AP_COUNT_OF(columns); i++) {
+    list_columns(events, columns);
+    for (size_t i = 0; i < COLUMN_COUNT; i++) {
         if (grow_column(gate, columns[i].column, columns[i].bytes, from, to))
             continue;
         /* Back to one common size; giving memory back may be refused in tests, so the columns are then dropped. */
-        for (size_t k = 0; k < AP_COUNT_OF(columns); k++)
+        for (size_t k = 0; k < COLUMN_COUNT; k++)
             ap_mem_free(gate, *columns[k].column, (k < i ? to : from) * columns[k].bytes);
         *events = (struct ap_events){ .count = 0 };
         return ap_fail_memory(gate, reterr);
@@ -125,20 +140,28 @@ enum ap_status ap_trace_grow_rows(struct ap_trace *trace, struct ap_error *reter
     return AP_OK;
 }
 
+enum ap_status ap_trace_ready_rows(struct ap_trace *trace, size_t more, struct ap_error *reterr)
+{
+    struct ap_events *events = &trace->events;
+    while (events->capacity - events->count < more)
+        AP_TRY(grow_rows(trace, reterr));
+    size_t wanted = events->count + more;
+    if (wanted <= events->ready)
+        return AP_OK;
+    struct column columns[COLUMN_COUNT];
+    size_t from = events->ready, to = wanted - wanted % ROWS_READY + ROWS_READY;
+    events->ready = to < events->capacity ? to : events->capacity;
+    list_columns(events, columns);
+    for (size_t i = 0; i < COLUMN_COUNT; i++)
+        ap_mem_take_pages(*columns[i].column, events->capacity * columns[i].bytes, from * columns[i].bytes,
+                          events->ready * columns[i].bytes);
+    return AP_OK;
+}
+
 enum ap_status ap_trace_add_row(struct ap_trace *trace, int64_t start_ns, int64_t dur_ns, struct ap_str name, uint32_t track,
                                 uint8_t tag, struct ap_error *reterr)
 {
-    struct ap_events *events = &trace->events;
-    if (AP_UNLIKELY(events->count == events->capacity))
-        AP_TRY(ap_trace_grow_rows(trace, reterr));
-    size_t row = events->count++;
-    events->start_ns[row] = start_ns;
-    events->dur_ns[row] = dur_ns;
-    events->name[row] = name.id;
-    events->track[row] = track;
-    events->detail[row] = 0;
-    events->tag[row] = tag;
-    return AP_OK;
+    return ap_trace_put_row(trace, start_ns, dur_ns, name, track, tag, reterr);
 }
 
 static enum ap_status add_track(struct ap_trace *trace, struct ap_text pid, bool pid_is_text, struct ap_text tid,

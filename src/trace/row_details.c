@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "decimal.h"
+#include "decimal_short.h"
 #include "op_formula.h"
 #include "sort.h"
 #include "trace_internal.h"
@@ -207,36 +207,67 @@ static bool is_scalar(const struct ap_json_span *span)
     return (span->kind == AP_JSON_NUMBER || span->kind == AP_JSON_STRING) && !span->decode && span->bytes;
 }
 
+static __attribute__((noinline)) enum ap_status read_long_key(struct ap_trace_reading *reading,
+                                                              const struct ap_json_span *span, ap_link_key *ret_key,
+                                                              struct ap_error *reterr)
+{
+    int64_t number = ap_decimal_digits(span->text, span->bytes);
+    if (number < 0 || number >= (int64_t)SMALL_KEY_END)
+        return ap_trace_link_key(reading->trace, (struct ap_text){ span->text, span->bytes }, ret_key, reterr);
+    *ret_key = (ap_link_key)number + 1;
+    return AP_OK;
+}
+
 /* A small number without sign is what nearly all are. */
-static enum ap_status read_key(struct ap_trace_reading *reading, enum ap_event_field index, ap_link_key *ret_key,
-                               struct ap_error *reterr)
+static inline enum ap_status read_key(struct ap_trace_reading *reading, enum ap_event_field index, ap_link_key *ret_key,
+                                      struct ap_error *reterr)
 {
     const struct ap_json_span *span = field(reading, index);
     *ret_key = 0;
     if (!is_scalar(span))
         return AP_OK;
     int64_t number = span->bytes <= 8 ? ap_decimal_short(span->text, span->bytes) : -1;
-    if (AP_LIKELY(number >= 0)) {
-        *ret_key = (ap_link_key)number + 1;
-        return AP_OK;
-    }
-    return ap_trace_link_key(reading->trace, (struct ap_text){ span->text, span->bytes }, ret_key, reterr);
+    if (AP_UNLIKELY(number < 0))
+        return read_long_key(reading, span, ret_key, reterr);
+    *ret_key = (ap_link_key)number + 1;
+    return AP_OK;
 }
 
 /* -1 where it is not told, no number or negative. */
 static int64_t read_count(const struct ap_trace_reading *reading, enum ap_event_field index)
 {
     const struct ap_json_span *span = field(reading, index);
-    int64_t number;
-    return is_scalar(span) && ap_decimal_to_integer(span->text, span->bytes, &number) && number >= 0 ? number : -1;
+    if (!is_scalar(span))
+        return -1;
+    int64_t number = ap_decimal_digits(span->text, span->bytes);
+    if (AP_LIKELY(number >= 0))
+        return number;
+    return ap_decimal_to_integer(span->text, span->bytes, &number) && number >= 0 ? number : -1;
+}
+
+/* As nearly all figures are written: whole, or one digit, a point and up to six more. */
+static int64_t plain_millionths(const struct ap_json_span *span)
+{
+    static const int64_t units[] = { 0, 100000, 10000, 1000, 100, 10, 1 };
+    const char *text = span->text;
+    if (span->bytes > 8)
+        return -1;
+    if (span->bytes < 3 || text[1] != '.') {
+        int64_t whole = ap_decimal_short(text, span->bytes);
+        return whole < 0 ? -1 : whole * 1000000;
+    }
+    int64_t fraction = ap_decimal_short(text + 2, span->bytes - 2);
+    return fraction < 0 || !ap_is_digit(text[0]) ? -1 : (text[0] - '0') * 1000000 + fraction * units[span->bytes - 2];
 }
 
 static float read_figure(const struct ap_trace_reading *reading, enum ap_event_field index, double unit)
 {
     const struct ap_json_span *span = field(reading, index);
-    int64_t millionths;
-    if (span->kind != AP_JSON_NUMBER ||
-        ap_decimal_to_millionths(span->text, span->bytes, &millionths) == AP_DECIMAL_OUT_OF_RANGE || millionths < 0)
+    if (span->kind != AP_JSON_NUMBER)
+        return -1;
+    int64_t millionths = plain_millionths(span);
+    if (AP_UNLIKELY(millionths < 0) &&
+        (ap_decimal_to_millionths(span->text, span->bytes, &millionths) == AP_DECIMAL_OUT_OF_RANGE || millionths < 0))
         return -1;
     return (float)((double)millionths / 1e6 * unit);
 }

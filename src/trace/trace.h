@@ -21,6 +21,7 @@
 /** Columns, one row per duration event, in file order; 29 bytes a row. */
 struct ap_events {
     size_t count, capacity;
+    size_t ready;      /* rows whose memory was taken: count at least, capacity at most */
     int64_t *start_ns; /* ts as written; the base time is added on output only */
     int64_t *dur_ns;   /* as written: negative ones are in plain sums but nest nowhere */
     uint32_t *name;    /* ap_str of trace->strings */

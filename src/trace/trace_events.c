@@ -2,12 +2,15 @@
  * trace_events.c - from the members of one event to a row, a count or a name. */
 #include <string.h>
 
-#include "decimal.h"
+#include "decimal_short.h"
 #include "same_bytes.h"
 #include "trace_internal.h"
 #include "trace_ranks.h"
 
 #include "poison.h"
+
+#define NOT_INLINE __attribute__((noinline))                /* rare, and would cost the usual row its registers */
+#define ALWAYS_INLINE inline __attribute__((always_inline)) /* of the usual row, which takes no calls */
 
 const struct ap_json_field ap_event_fields[AP_FIELD_COUNT_] = {
 #define AP_FIELD(id, parent, key, strings) { parent, key, AP_STRINGS_##strings },
@@ -71,9 +74,8 @@ enum ap_status ap_trace_category(struct ap_trace *trace, struct ap_text text, ui
     return AP_OK;
 }
 
-static __attribute__((noinline)) enum ap_status learn_category(struct ap_trace_reading *reading,
-                                                               struct ap_known_category *known, uint32_t *ret_index,
-                                                               struct ap_error *reterr)
+static NOT_INLINE enum ap_status learn_category(struct ap_trace_reading *reading, struct ap_known_category *known,
+                                                uint32_t *ret_index, struct ap_error *reterr)
 {
     const struct ap_json_span *span = field(reading, AP_FIELD_CAT);
     struct ap_text text = { "", 0 };
@@ -121,7 +123,8 @@ static bool is_id_text(const struct ap_json_span *span)
     return span->kind != AP_JSON_NUMBER && span->kind != AP_JSON_TRUE && span->kind != AP_JSON_FALSE;
 }
 
-static enum ap_status find_new_track(struct ap_trace_reading *reading, uint32_t *ret_track, struct ap_error *reterr)
+static NOT_INLINE enum ap_status find_new_track(struct ap_trace_reading *reading, uint32_t *ret_track,
+                                                struct ap_error *reterr)
 {
     const struct ap_json_span *pid_span = field(reading, AP_FIELD_PID), *tid_span = field(reading, AP_FIELD_TID);
     struct ap_text pid, tid;
@@ -135,57 +138,69 @@ static enum ap_status find_new_track(struct ap_trace_reading *reading, uint32_t 
     return ap_trace_track(reading->trace, pid, is_id_text(pid_span), tid, is_id_text(tid_span), ret_track, reterr);
 }
 
-static __attribute__((noinline)) enum ap_status learn_track(struct ap_trace_reading *reading, struct ap_known_track *known,
-                                                            struct ap_error *reterr)
+/* Both ids are short numbers, or the second one a short text. What is absent is longer than all texts. */
+static inline bool has_short_ids(const struct ap_json_span *pid, const struct ap_json_span *tid)
 {
-    const struct ap_json_span *pid = field(reading, AP_FIELD_PID), *tid = field(reading, AP_FIELD_TID);
-    AP_TRY(find_new_track(reading, &known->track, reterr));
-    memcpy(known->pid, pid->text, pid->bytes);
-    memcpy(known->tid, tid->text, tid->bytes);
-    known->pid_bytes = pid->bytes;
-    known->tid_bytes = tid->bytes;
-    return AP_OK;
+    return pid->kind == AP_JSON_NUMBER && tid->bytes - 1 < 16 && pid->bytes <= 8 &&
+           (tid->kind == AP_JSON_NUMBER || (tid->kind == AP_JSON_STRING && !tid->decode));
 }
 
-static enum ap_status find_track(struct ap_trace_reading *reading, uint32_t *ret_track, struct ap_error *reterr)
+static inline enum ap_status find_track(struct ap_trace_reading *reading, uint32_t *ret_track, struct ap_error *reterr)
 {
     const struct ap_json_span *pid = field(reading, AP_FIELD_PID), *tid = field(reading, AP_FIELD_TID);
-    bool plain = pid->kind == AP_JSON_NUMBER &&
-                 (tid->kind == AP_JSON_NUMBER || (tid->kind == AP_JSON_STRING && !tid->decode)) && tid->bytes &&
-                 pid->bytes <= 24 && tid->bytes <= 24;
-    if (AP_UNLIKELY(!plain))
+    if (AP_UNLIKELY(!has_short_ids(pid, tid)))
         return find_new_track(reading, ret_track, reterr);
-    struct ap_known_track *known = &reading->known_tracks[(uint8_t)(tid->text[tid->bytes - 1] + tid->text[0]) % 16];
-    if (AP_UNLIKELY(pid->bytes != known->pid_bytes || tid->bytes != known->tid_bytes ||
-                    !ap_same_bytes(pid->text, known->pid, pid->bytes) || !ap_same_bytes(tid->text, known->tid, tid->bytes)))
-        AP_TRY(learn_track(reading, known, reterr));
+    struct ap_known_track track = { .pid = ap_short_text(pid->text, pid->bytes), .bytes = pid->bytes << 16 | tid->bytes };
+    if (AP_LIKELY(tid->bytes <= 8))
+        track.tid = ap_short_text(tid->text, tid->bytes);
+    else
+        ap_ends_of(tid->text, tid->bytes, &track.tid, &track.tid_tail);
+    unsigned place = (uint8_t)(tid->text[tid->bytes - 1] + tid->text[0]);
+    struct ap_known_track *known = &reading->known_tracks[place % AP_COUNT_OF(reading->known_tracks)];
+    if (AP_UNLIKELY(track.pid != known->pid || track.tid != known->tid || track.bytes != known->bytes ||
+                    track.tid_tail != known->tid_tail)) {
+        AP_TRY(find_new_track(reading, &track.track, reterr));
+        *known = track;
+    }
     *ret_track = known->track;
     return AP_OK;
 }
 
 /* ---------------------------------------------------------------------------------------------------------- rows */
 
-/* A time in the file's microseconds; false (and counted) where it is none. */
-static bool read_time(struct ap_trace_reading *reading, enum ap_event_field index, enum ap_counter missing,
-                      enum ap_counter not_number, int64_t *ret_ns)
+static NOT_INLINE bool read_unusual_time(struct ap_trace_reading *reading, const struct ap_json_span *span,
+                                         enum ap_counter missing, enum ap_counter not_number, int64_t *ret_ns)
 {
-    const struct ap_json_span *span = field(reading, index);
-    if (AP_UNLIKELY(span->kind != AP_JSON_NUMBER)) {
+    if (span->kind != AP_JSON_NUMBER) {
         note(reading, span->kind == AP_SPAN_ABSENT ? missing : not_number);
         return false;
     }
     enum ap_decimal_result result = ap_decimal_us_to_ns(span->text, span->bytes, ret_ns);
-    if (AP_LIKELY(result == AP_DECIMAL_EXACT))
-        return true;
-    note(reading, result == AP_DECIMAL_ROUNDED ? AP_COUNTER_time_rounded : AP_COUNTER_time_out_of_range);
-    return result == AP_DECIMAL_ROUNDED;
+    if (result != AP_DECIMAL_EXACT)
+        note(reading, result == AP_DECIMAL_ROUNDED ? AP_COUNTER_time_rounded : AP_COUNTER_time_out_of_range);
+    return result != AP_DECIMAL_OUT_OF_RANGE;
 }
 
-static enum ap_status read_name(struct ap_trace_reading *reading, struct ap_str *ret_name, struct ap_error *reterr)
+/* A time in the file's microseconds; false (and counted) where it is none. */
+static ALWAYS_INLINE bool read_time(struct ap_trace_reading *reading, enum ap_event_field index, enum ap_counter missing,
+                                    enum ap_counter not_number, int64_t *ret_ns)
+{
+    const struct ap_json_span *span = field(reading, index);
+    int64_t ns = span->kind == AP_JSON_NUMBER ? ap_decimal_usual_time(span->text, span->bytes) : -1;
+    if (AP_UNLIKELY(ns < 0))
+        return read_unusual_time(reading, span, missing, not_number, ret_ns);
+    *ret_ns = ns;
+    return true;
+}
+
+static ALWAYS_INLINE enum ap_status read_name(struct ap_trace_reading *reading, struct ap_str *ret_name,
+                                              struct ap_error *reterr)
 {
     const struct ap_json_span *span = field(reading, AP_FIELD_NAME);
     struct ap_text text;
-    if (AP_LIKELY(span->kind == AP_JSON_STRING)) {
+    if (AP_LIKELY(span->kind == AP_JSON_STRING && !span->decode)) {
+        text = (struct ap_text){ span->text, span->bytes };
+    } else if (span->kind == AP_JSON_STRING) {
         AP_TRY(ap_element_text(reading->elements, span, &text, reterr));
     } else if (span->kind == AP_SPAN_ABSENT) {
         note(reading, AP_COUNTER_name_missing);
@@ -204,10 +219,12 @@ static int64_t device_of(struct ap_trace_reading *reading)
     int64_t device;
     if (span->kind == AP_SPAN_ABSENT)
         span = field(reading, AP_FIELD_PID);
-    if ((span->kind == AP_JSON_NUMBER || span->kind == AP_JSON_STRING) &&
-        ap_decimal_to_integer(span->text, span->bytes, &device) && device >= 0)
+    if (span->kind != AP_JSON_NUMBER && span->kind != AP_JSON_STRING)
+        return 0;
+    device = ap_decimal_digits(span->text, span->bytes);
+    if (AP_LIKELY(device >= 0))
         return device;
-    return 0;
+    return ap_decimal_to_integer(span->text, span->bytes, &device) && device > 0 ? device : 0;
 }
 
 /* The exporter of torch.autograd.profiler writes rows without a category and tells host from device by the pid. */
@@ -236,8 +253,9 @@ static enum ap_event_kind row_kind(struct ap_trace_reading *reading, const struc
     return category->kind;
 }
 
-static enum ap_status add_row(struct ap_trace_reading *reading, uint32_t category_index, int64_t start_ns, int64_t dur_ns,
-                              struct ap_str name, uint32_t track, uint8_t tag, struct ap_error *reterr)
+static ALWAYS_INLINE enum ap_status add_row(struct ap_trace_reading *reading, uint32_t category_index, int64_t start_ns,
+                                            int64_t dur_ns, struct ap_str name, uint32_t track, uint8_t tag,
+                                            struct ap_error *reterr)
 {
     struct ap_trace *trace = reading->trace;
     struct ap_category *category = &trace->categories[category_index];
@@ -259,7 +277,7 @@ static enum ap_status add_row(struct ap_trace_reading *reading, uint32_t categor
     enum ap_event_kind kind = ap_row_kind(tag);
     if (ap_event_kind_is_gpu_work(kind))
         AP_TRY(ap_trace_device_track(trace, device_of(reading), &track, reterr));
-    AP_TRY(ap_trace_add_row(trace, start_ns, dur_ns, name, track, tag, reterr));
+    AP_TRY(ap_trace_put_row(trace, start_ns, dur_ns, name, track, tag, reterr));
     return ap_trace_take_detail(reading, kind, reterr);
 }
 
@@ -296,7 +314,8 @@ static enum ap_status take_complete(struct ap_trace_reading *reading, uint32_t c
 
 /* --------------------------------------------------------------------------------------------------- begin and end */
 
-static enum ap_status take_begin(struct ap_trace_reading *reading, uint32_t category_index, struct ap_error *reterr)
+static NOT_INLINE enum ap_status take_begin(struct ap_trace_reading *reading, uint32_t category_index,
+                                            struct ap_error *reterr)
 {
     struct ap_open_begin begin = { .category = category_index, .offset_bytes = reading->offset_bytes };
     uint32_t track_index;
@@ -331,7 +350,7 @@ static bool names_another(const struct ap_trace_reading *reading, struct ap_str 
            !ap_text_equal((struct ap_text){ name->text, name->bytes }, ap_strpool_text(&reading->trace->strings, begun));
 }
 
-static enum ap_status take_end(struct ap_trace_reading *reading, struct ap_error *reterr)
+static NOT_INLINE enum ap_status take_end(struct ap_trace_reading *reading, struct ap_error *reterr)
 {
     int64_t end_ns;
     uint32_t track_index;
@@ -440,7 +459,7 @@ static bool names_xla(const struct ap_json_span *label)
     return label->kind == AP_JSON_STRING && ap_xla_process_words((struct ap_text){ label->text, label->bytes }).bytes;
 }
 
-static enum ap_status take_metadata(struct ap_trace_reading *reading, struct ap_error *reterr)
+static NOT_INLINE enum ap_status take_metadata(struct ap_trace_reading *reading, struct ap_error *reterr)
 {
     const struct ap_json_span *label = field(reading, AP_FIELD_ARGS_NAME), *sort = field(reading, AP_FIELD_ARGS_SORT);
     int64_t place;
@@ -461,7 +480,7 @@ static enum ap_status take_metadata(struct ap_trace_reading *reading, struct ap_
     return AP_OK;
 }
 
-static enum ap_status take_instant(struct ap_trace_reading *reading, struct ap_error *reterr)
+static NOT_INLINE enum ap_status take_instant(struct ap_trace_reading *reading, struct ap_error *reterr)
 {
     bool memory = name_is(reading, "[memory]"), out_of_memory = name_is(reading, "[OutOfMemory]");
     int64_t start_ns;
@@ -483,14 +502,27 @@ static void recognize_other_document(struct ap_trace_reading *reading)
                                     field(reading, AP_FIELD_COMPUTE_MS)->kind != AP_SPAN_ABSENT;
 }
 
+/* One of "XBEiIMCstfPbenNODSTpFRcv(),", and NUL, or below 128 none. */
+static inline bool is_defined_phase(unsigned letter)
+{
+#define BIT(letter) (UINT64_C(1) << ((letter) % 64))
+    static const uint64_t defined[2] = {
+        BIT('\0') | BIT('(') | BIT(')') | BIT(','),
+        BIT('B') | BIT('C') | BIT('D') | BIT('E') | BIT('F') | BIT('I') | BIT('M') | BIT('N') | BIT('O') | BIT('P') |
+            BIT('R') | BIT('S') | BIT('T') | BIT('X') | BIT('b') | BIT('c') | BIT('e') | BIT('f') | BIT('i') | BIT('n') |
+            BIT('p') | BIT('s') | BIT('t') | BIT('v'),
+    };
+#undef BIT
+    return defined[letter / 64] >> (letter % 64) & 1;
+}
+
 enum ap_status ap_trace_take_event(struct ap_trace_reading *reading, struct ap_error *reterr)
 {
-    static const char defined_letters[] = "XBEiIMCstfPbenNODSTpFRcv(),";
     const struct ap_json_span *ph = field(reading, AP_FIELD_PH);
     uint32_t category;
     AP_TRY(find_category(reading, &category, reterr));
     reading->trace->categories[category].event_count++;
-    if (AP_UNLIKELY(ph->kind != AP_JSON_STRING || ph->bytes != 1 || (uint8_t)ph->text[0] >= 128)) {
+    if (AP_UNLIKELY(ph->bytes != 1 || (uint8_t)ph->text[0] >= 128 || ph->kind != AP_JSON_STRING)) {
         recognize_other_document(reading);
         note(reading, ph->kind == AP_JSON_STRING && ph->bytes ? AP_COUNTER_phase_unknown : AP_COUNTER_phase_missing);
         return AP_OK;
@@ -505,7 +537,7 @@ enum ap_status ap_trace_take_event(struct ap_trace_reading *reading, struct ap_e
     case 'i':
     case 'I': return take_instant(reading, reterr);
     default:
-        if (!strchr(defined_letters, letter))
+        if (!is_defined_phase((uint8_t)letter))
             note(reading, AP_COUNTER_phase_unknown);
         return AP_OK;
     }

@@ -50,9 +50,10 @@ struct ap_trace_reading {
         char text[24];
         uint32_t bytes, index; /* bytes 0 = none */
     } known_categories[16];
-    struct ap_known_track { /* the few threads that most events belong to */
-        char pid[24], tid[24];
-        uint32_t pid_bytes, tid_bytes, track;
+    struct ap_known_track {          /* the few threads that most events belong to */
+        uint64_t pid, tid, tid_tail; /* as ap_short_text() and ap_ends_of() give them */
+        uint32_t bytes;              /* of both, the second in the low half; 0 = none */
+        uint32_t track;
     } known_tracks[16];
 };
 
@@ -63,8 +64,25 @@ enum ap_uncategorized_mark { AP_MARK_NONE, AP_MARK_HLO_OP, AP_MARK_STEP };
 
 extern const struct ap_json_field ap_event_fields[AP_FIELD_COUNT_];
 
-/** Room for half as many rows again. Without memory all rows are dropped; AP_ERROR_LIMIT beyond 4,294,967,294 of them. */
-AP_MUST_CHECK enum ap_status ap_trace_grow_rows(struct ap_trace *trace, struct ap_error *reterr);
+/** Rows are ready for so many more. Without memory all rows are dropped; AP_ERROR_LIMIT beyond 4,294,967,294 of them. */
+AP_MUST_CHECK enum ap_status ap_trace_ready_rows(struct ap_trace *trace, size_t more, struct ap_error *reterr);
+/** As ap_trace_add_row(), which see, without a call. */
+static inline enum ap_status ap_trace_put_row(struct ap_trace *trace, int64_t start_ns, int64_t dur_ns, struct ap_str name,
+                                              uint32_t track, uint8_t tag, struct ap_error *reterr)
+{
+    struct ap_events *events = &trace->events;
+    if (AP_UNLIKELY(events->count == events->ready))
+        AP_TRY(ap_trace_ready_rows(trace, 1, reterr));
+    size_t row = events->count++;
+    events->start_ns[row] = start_ns;
+    events->dur_ns[row] = dur_ns;
+    events->name[row] = name.id;
+    events->track[row] = track;
+    events->detail[row] = 0;
+    events->tag[row] = tag;
+    return AP_OK;
+}
+
 /** Frees what rows have beside their columns: shapes, correlations, collectives, memory. */
 void ap_trace_release_details(struct ap_trace *trace);
 /** For a second traceEvents member: what the first one gave is dropped. */

@@ -170,10 +170,9 @@ static enum ap_status add_rows(const struct ap_trace_join *join, struct ap_trace
     const struct ap_events *from = &part->events;
     struct ap_events *to = &whole->events;
     size_t first = to->count, before[AP_ROW_KIND_MASK + 1];
-    while (to->capacity - first < from->count)
-        AP_TRY(ap_trace_grow_rows(whole, reterr));
     if (!from->count)
         return AP_OK;
+    AP_TRY(ap_trace_ready_rows(whole, from->count, reterr));
     for (uint8_t kind = 0; kind <= AP_ROW_KIND_MASK; kind++)
         before[kind] = details_before(whole, kind);
     memcpy(to->start_ns + first, from->start_ns, from->count * sizeof(to->start_ns[0]));

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "decimal.h"
+#include "decimal_short.h"
 #include "id_map.h"
 #include "json_text.h"
 #include "mem.h"
@@ -166,6 +166,23 @@ static void short_numbers_are_digits_alone(void)
                 same &= ap_decimal_short(text, bytes) == (digits ? (int64_t)want : -1);
             }
     ok(same, "numbers of one to eight digits, and all that are none");
+}
+
+/* Likewise of one to sixteen, and none of more. */
+static void numbers_of_sixteen_digits(void)
+{
+    bool same = true;
+    for (unsigned bytes = 0; bytes <= 18; bytes++)
+        for (unsigned at = 0; at <= bytes; at++)
+            for (char byte = ' '; byte < 'z'; byte++) {
+                char text[] = "90740518990312457799999999";
+                uint64_t want = 0;
+                if (at < bytes)
+                    text[at] = byte;
+                bool digits = bytes <= 16 && ap_decimal_to_u64(text, bytes, &want);
+                same &= ap_decimal_digits(text, bytes) == (digits ? (int64_t)want : -1);
+            }
+    ok(same, "numbers of one to sixteen digits, and all that are none");
 }
 
 static void millionths_are_exact(void)
@@ -1009,6 +1026,7 @@ int main(void)
     sizes_are_whole_numbers();
     text_that_is_no_number();
     short_numbers_are_digits_alone();
+    numbers_of_sixteen_digits();
     millionths_are_exact();
     ids_keep_every_digit();
     quantiles_are_those_of_the_sorted_list();

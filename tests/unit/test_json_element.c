@@ -523,6 +523,45 @@ static void an_array_may_not_begin_with_a_comma(void)
     (void)json_run_close(&run, lender);
 }
 
+/* The next element into @spans, all but the last of which are as they were left: how many fields it has. */
+static unsigned fields_of_next(struct ap_element_reader *element, struct ap_json_span *spans)
+{
+    enum ap_element_outcome outcome;
+    uint64_t offset_bytes;
+    unsigned count = 0;
+    if (ap_element_next(element, spans, &outcome, &offset_bytes, NULL) != AP_OK)
+        return 0;
+    for (unsigned i = 0; i < RECORD_LOG_FIELDS; i++)
+        count += spans[i].kind != AP_SPAN_ABSENT;
+    return count;
+}
+
+/* Into two arrays of spans in turn; and into one that somebody else has used between two arrays. */
+static void nothing_is_left_of_other_elements(void)
+{
+    static const char text[] = "[[{\"ph\":1,\"id\":2},{\"ph\":3},{\"ph\":4,\"id\":5},{\"ph\":6},{\"ph\":7}],[{\"ph\":8}]]";
+    static const unsigned want[] = { 2, 1, 2, 1, 1 };
+    struct json_run run;
+    struct ap_json_token token;
+    struct ap_json_span spans[2][RECORD_LOG_FIELDS + 1] = { { { .kind = 0 } } };
+    struct ap_element_reader *element = NULL;
+    bool right = true;
+    struct lender *lender = json_run_open(&run, text, strlen(text), &(struct reading){ .window_bytes = 4096 });
+    if (ap_json_next(run.json, &token, &run.error) != AP_OK || ap_json_next(run.json, &token, &run.error) != AP_OK ||
+        ap_element_reader_new(run.json, element_log_fields, RECORD_LOG_FIELDS, &element, &run.error) != AP_OK)
+        abort();
+    for (unsigned i = 0; i < AP_COUNT_OF(want); i++)
+        right &= fields_of_next(element, spans[i / 2 % 2]) == want[i];
+    ok(right, "an element into other spans than the one before has its own values alone");
+    (void)fields_of_next(element, spans[0]); /* the end of the array */
+    memset(spans, 0, sizeof(spans));
+    if (ap_json_next_element(run.json, &token, &run.error) != AP_OK)
+        abort();
+    is_int(fields_of_next(element, spans[0]), 1, "so has the first one of another array, whatever its spans held");
+    ap_element_reader_free(element);
+    (void)json_run_close(&run, lender);
+}
+
 /* Where a cut falls: between two elements, or in one. */
 static void a_cut_between_elements_is_known(void)
 {
@@ -669,6 +708,7 @@ int main(void)
     forgotten_escapes_are_recovered();
     a_comma_before_the_bracket();
     an_array_may_not_begin_with_a_comma();
+    nothing_is_left_of_other_elements();
     a_cut_between_elements_is_known();
     large_events_are_passed();
     depth_within_events_is_limited();

@@ -878,6 +878,43 @@ static void work_tells_bytes_or_its_grid(void)
     ok(trace_run_release(&run), "all memory is given back");
 }
 
+/* However many digits they have: a part of the spellings has a way of its own. */
+static void figures_of_any_spelling(void)
+{
+    static const struct {
+        const char *text;
+        double figure;
+    } cases[] = {
+        { "0", 0 },
+        { "3", 3 },
+        { "12345678", 12345678 },
+        { "123456789", 123456789 },
+        { "1.5", 1.5 },
+        { "0.25", 0.25 },
+        { "12.5", 12.5 },
+        { "0.462963", 0.462963 },
+        { "0.4629634", 0.462963 },
+        { "9.999999", 9.999999 },
+        { "0.000001", 1e-6 },
+        { "1e2", 100 },
+        { "1.5e1", 15 },
+        { "-1", -1 },
+        { "-0.5", -1 },
+    };
+    for (size_t i = 0; i < AP_COUNT_OF(cases); i++) {
+        struct trace_run run;
+        char row[300];
+        (void)snprintf(row, sizeof(row),
+                       "[{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"pid\":0,\"tid\":7,\"ts\":1,\"dur\":1,"
+                       "\"args\":{\"blocks per SM\":%s}}]",
+                       cases[i].text);
+        trace_run_text(&run, row);
+        const struct ap_work_detail *work = ap_row_work(run.trace, 0);
+        ok(work && work->as.grid.blocks_per_sm == (float)cases[i].figure, cases[i].text);
+        ok(trace_run_release(&run), "all memory is given back");
+    }
+}
+
 static void waits_tell_streams(void)
 {
     struct trace_run run;
@@ -1055,6 +1092,7 @@ int main(int argc, char **argv)
     large_numbers_link_as_small_ones_do();
     equal_signatures_are_one_text();
     work_tells_bytes_or_its_grid();
+    figures_of_any_spelling();
     waits_tell_streams();
     collectives_tell_size_and_group();
     memory_instants_tell_sizes();

@@ -3,24 +3,18 @@
 
 #include <string.h>
 
+#include "decimal_short.h"
+
 #include "poison.h"
 
 #define MAX_EXPONENT 4000
-
-/* Eight ASCII digits at once, the first one in the lowest byte: pairs, then fours, then eight. */
-static inline uint64_t eight_digits_of(uint64_t value)
-{
-    value = (value & 0x0f0f0f0f0f0f0f0fu) * 2561 >> 8;
-    value = (value & 0x00ff00ff00ff00ffu) * 6553601 >> 16;
-    return (value & 0x0000ffff0000ffffu) * 42949672960001u >> 32;
-}
 
 static uint64_t eight_digits(const char *p)
 {
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
     uint64_t value;
     memcpy(&value, p, sizeof(value));
-    return eight_digits_of(value);
+    return ap_eight_digits_of(value);
 #else
     uint64_t result = 0;
     for (int i = 0; i < 8; i++)
@@ -37,64 +31,6 @@ static uint64_t digits(const char *p, size_t count)
     for (; count; count--, p++)
         value = value * 10 + (uint64_t)(*p - '0');
     return value;
-}
-
-#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-
-/* The three digits of a fraction and the point before them, or -1. */
-static inline int thousandths(const char *p)
-{
-    uint32_t word;
-    memcpy(&word, p, sizeof(word));
-    word ^= 0x3030302eu; /* the point becomes 0, a digit what it is worth */
-    if (((word | (word + 0x76767600u)) & 0x808080ffu) != 0)
-        return -1;
-    return (int)((word >> 8 & 0xff) * 100 + (word >> 16 & 0xff) * 10 + (word >> 24));
-}
-
-/* At most 16 digits, four more bytes behind them: shifting puts zeros, which are no digits' worth, before the first ones. */
-static uint64_t digits_of_time(const char *p, size_t count)
-{
-    uint64_t first = 0;
-    if (count < 4) {
-        uint32_t few;
-        memcpy(&few, p, sizeof(few));
-        first = few;
-    } else {
-        memcpy(&first, p, sizeof(first));
-    }
-    if (count <= 8)
-        return eight_digits_of(first << (64 - 8 * count));
-    return eight_digits_of(first << (128 - 8 * count)) * 100000000u + eight_digits(p + count - 8);
-}
-
-#else
-
-static int thousandths(const char *p)
-{
-    return p[0] == '.' && ap_is_digit(p[1]) && ap_is_digit(p[2]) && ap_is_digit(p[3]) ? (int)digits(p + 1, 3) : -1;
-}
-
-static uint64_t digits_of_time(const char *p, size_t count)
-{
-    return digits(p, count);
-}
-
-#endif
-
-int64_t ap_decimal_short(const char *text, size_t bytes)
-{
-#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-    uint64_t word;
-    memcpy(&word, text, sizeof(word));
-    word = (word ^ 0x3030303030303030u) << (64 - 8 * bytes); /* what a digit is worth, with zeros before the first one */
-    return ((word + 0x7676767676767676u) | word) & 0x8080808080808080u ? -1 : (int64_t)eight_digits_of(word);
-#else
-    for (size_t i = 0; i < bytes; i++)
-        if (!ap_is_digit(text[i]))
-            return -1;
-    return (int64_t)digits(text, bytes);
-#endif
 }
 
 /* Where the parts of a number in JSON's grammar stand. */
@@ -181,15 +117,11 @@ static __attribute__((noinline)) enum ap_decimal_result any_us_to_ns(const char 
 
 enum ap_decimal_result ap_decimal_us_to_ns(const char *text, size_t bytes, int64_t *ret_ns)
 {
-    /* As Kineto writes every time: at most 15 digits, a point, three digits. */
-    if (AP_LIKELY(bytes >= 5 && bytes <= 19 && ap_is_digit(text[0]))) {
-        int fraction = thousandths(text + bytes - 4);
-        if (AP_LIKELY(fraction >= 0)) {
-            *ret_ns = (int64_t)(digits_of_time(text, bytes - 4) * 1000 + (unsigned)fraction);
-            return AP_DECIMAL_EXACT;
-        }
-    }
-    return any_us_to_ns(text, bytes, ret_ns);
+    int64_t ns = bytes >= sizeof(uint64_t) ? ap_decimal_usual_time(text, bytes) : -1;
+    if (AP_UNLIKELY(ns < 0))
+        return any_us_to_ns(text, bytes, ret_ns);
+    *ret_ns = ns;
+    return AP_DECIMAL_EXACT;
 }
 
 enum ap_decimal_result ap_decimal_to_millionths(const char *text, size_t bytes, int64_t *ret_millionths)

@@ -17,9 +17,6 @@ enum ap_decimal_result ap_decimal_us_to_ns(const char *text, size_t bytes, int64
  *  be given. */
 bool ap_decimal_to_integer(const char *text, size_t bytes, int64_t *ret_integer);
 
-/** Digits only, 1 to 8 of them, with 8 bytes readable at @text; -1 where it is something else. */
-int64_t ap_decimal_short(const char *text, size_t bytes);
-
 /** A number in JSON's grammar in millionths; what is finer is rounded half away from zero. */
 enum ap_decimal_result ap_decimal_to_millionths(const char *text, size_t bytes, int64_t *ret_millionths);
 

@@ -212,6 +212,10 @@ def document(spoil, at=20):
 
 REPAIRED = [
     ("bare N/A", lambda event: event.replace('"text"', "N/A"), {"bare-not-available": 1}, "aten::mm"),
+    ("numbers that are none, as C writes them on Windows",
+     lambda event: event.replace('"text"', "[-nan(ind), nan(snan), 1.#INF, -1.#IND00, 1.#QNAN, -1.#SNAN, inf]"),
+     {"non-finite-number": 7}, "aten::mm"),
+    ("words of Python", lambda event: event.replace('"text"', "[None, True, False]"), {"bare-python-word": 3}, "aten::mm"),
     ("an unescaped Windows path in args", lambda event: event.replace("text", r"C:\Users\me\train.py"),
      {"unescaped-backslash": 2}, "aten::mm"),
     ("one that ends with a backslash", lambda event: event.replace("text", "C:\\train\\"),

@@ -5,6 +5,7 @@ Prints TAP."""
 
 import json
 import os
+import re
 import resource
 import shutil
 import signal
@@ -294,6 +295,26 @@ def check_places(tap, runs):
             f"{done.stderr} {left(runs)}")
 
 
+def check_dangling(tap, runs):
+    """A file in the place of a link would lose where it leads."""
+    name = runs.write("t.json", {"traceEvents": OPS})
+    for target in ("gone.md", "no/folder/gone.md", "link.md"):
+        (runs.folder / "link.md").symlink_to(target)
+        done = runs.run("--cpu-trace", name, "--md-out", "link.md")
+        tap.ok(done.returncode == 4 and b"link.md: a link to what is not there" in done.stderr and
+               os.readlink(runs.folder / "link.md") == target, f"a link to {target} stays", done)
+        (runs.folder / "link.md").unlink()
+
+
+def check_limit(tap, runs):
+    """What ended the run, how much had been read, what to do."""
+    event = json.dumps(op(1, 5)).encode() + b","
+    name = runs.write("t.json", b'{"traceEvents": [' + event * 800000 + b"{}]}")
+    done = runs.run("--cpu-trace", name, "--md-out", "/dev/null", "--max-memory", "32Mi")
+    said = re.search(rb"limit of 33554432 bytes was reached; raise --max-memory.* \(at byte (\d+)\)", done.stderr)
+    tap.ok(done.returncode == 5 and said and int(said[1]) > 1000000, "a limit says how much was read", done)
+
+
 def check_other_places(tap, runs):
     """Where a picture goes, nothing but a file is written to, in the sandbox or without."""
     name = runs.write("t.json", {"traceEvents": OPS})
@@ -440,7 +461,8 @@ def check_descriptors(tap, runs):
                             preexec_fn=lambda most=most: resource.setrlimit(resource.RLIMIT_NOFILE, (most, most)))
             codes.append(done.returncode)
             new = [path for path in left(runs) if path not in before]
-            lost += [(most, done)] if not set(codes) <= {0, 3, 4, 127} or (done.returncode and new) else []
+            lost += [(most, done)] if not set(codes) <= {0, 3, 4, 5, 127} or (done.returncode and new) or (
+                b"is among" in done.stderr) else []
             for path in reversed(new):
                 (runs.folder / path).rmdir() if (runs.folder / path).is_dir() else (runs.folder / path).unlink()
         tap.ok(not lost and 0 in codes, f"{options[0]} with few descriptors leaves all or nothing", f"{lost} {codes}")
@@ -634,7 +656,8 @@ def check_default_memory(tap, runs):
            done.stderr.decode(errors="replace"))
 
 
-CHECKS = [check_sandbox, check_tables, check_messages, check_odd, check_cut, check_repairs, check_places, check_other_places,
+CHECKS = [check_sandbox, check_tables, check_messages, check_odd, check_cut, check_repairs, check_places, check_dangling,
+          check_limit, check_other_places,
           check_spared, check_inherited, check_pages, check_folders, check_deep, check_descriptors, check_identities,
           check_signals, check_endless, check_cost, check_small_things, check_default_memory]
 

@@ -106,12 +106,26 @@ def alone_with(times_us):
         for i, at in enumerate(times_us)]]}
 
 
+def entry(**members):
+    return {**alone(segment(4096, 4096, 4608)), "device_traces": [[
+        {"action": "alloc", "addr": 8192, "size": 512, "stream": 0, "time_us": 1, **members}]]}
+
+
 def op(ts, dur, **more):
     return {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": ts, "dur": dur, **more}
 
 
 def pair(phase, name, ts):
     return {"ph": phase, "cat": "cpu_op", "name": name, "pid": 1, "tid": 1, "ts": ts}
+
+
+def kernel(ts, correlation=1, **more):
+    return {**op(ts, 90), "cat": "kernel", "name": "gemm", "tid": 7,
+            "args": {"device": 0, "stream": 7, "correlation": correlation}, **more}
+
+
+def distributed(rank, world_size):
+    return {"traceEvents": OPS, "distributedInfo": {"rank": rank, "world_size": world_size, "backend": "nccl"}}
 
 
 OPS = [op(1000 * i, 900) for i in range(100)]
@@ -134,6 +148,15 @@ ODD_SNAPSHOTS = [
         for action in ("alloc", "free_requested", "free_completed")]]}, {}),
     ("an entry of another clock", alone_with([1700000000000000 + i for i in range(20)] + [5]), {"stray-entry": 1}),
     ("entries of a long run", alone_with([i * 86400 * 10**6 for i in range(25)]), {}),
+    ("a segment at a negative address", alone(segment(-4096, -4096, -3584)), {"address-out-of-range": 1}),
+    ("a segment beyond all addresses", alone(segment(2**64 - 512, 2**64 - 512)),
+     {"address-out-of-range": 1, "segment-sums-differ": 1}),
+    ("an entry at a negative address", entry(addr=-512), {"address-out-of-range": 1}),
+    ("an entry whose stream is text", entry(stream="7"), {"member-of-wrong-type": 1}),
+    ("an entry whose pool is a number", entry(pool_id=7), {"member-of-wrong-type": 1}),
+    ("an entry whose frames are an object", entry(frames={}), {"member-of-wrong-type": 1}),
+    ("an entry that tells of none of them", entry(stream=None, pool_id=None, frames=None), {}),
+    ("events of a trace as well", {**alone(segment(4096, 4096, 4608)), "traceEvents": []}, {"two-forms": 1}),
     ("segments that are an object", {"segments": {}, "device_traces": []}, "segments is not a list"),
 ]
 ODD_TRACES = [
@@ -158,6 +181,25 @@ ODD_TRACES = [
     ("modules 1,002 deep in each other", {"traceEvents": [
         {**op(i, 3000 - 2 * i), "cat": "python_function", "name": f"nn.Module: Block{i}_0"} for i in range(1002)]},
      {"deep-modules": 2}, None),
+    ("GPU work listed twice", {"traceEvents": [*map(kernel, range(0, 1000, 100), range(1, 11)), kernel(300, 4),
+                                               kernel(300, 4)]}, {"gpu-rows-twice": 2}, None),
+    ("equal GPU work of two calls, of two streams and of none", {"traceEvents": [
+        kernel(0, 1), kernel(0, 2), kernel(0, 1, tid=8), kernel(200, 0), kernel(200, 0), kernel(400, 5), kernel(490, 5)]},
+     {}, None),
+    ("a rank that its world does not have", distributed(2, 2), {"rank-outside-world": 1}, 99900),
+    ("a world of none", distributed(0, 0), {"rank-outside-world": 1}, 99900),
+    ("a world of fewer than none", distributed(0, -3), {"rank-outside-world": 1}, 99900),
+    ("a rank below -1", distributed(-2, 2), {"rank-outside-world": 1}, 99900),
+    ("a rank of no group", distributed(-1, -1), {}, 99900),
+    ("args that are none", {"traceEvents": [*OPS, *(op(1, 5, args=args) for args in ([], 5, "x", True, None, {}))]},
+     {"member-of-wrong-type": 4}, 99900),
+    ("ids that are lists and objects", {"traceEvents": [*OPS, op(1, 5, pid=[1]), op(1, 5, tid={"t": 1}),
+                                                        op(1, 5, pid=None, tid=1.5), op(1, 5, pid="p", tid=True)]},
+     {"id-not-a-scalar": 2}, 99900),
+    ("devices that are none", {"traceEvents": [
+        kernel(100 * i, i + 1, args={"device": device, "stream": 7, "correlation": i + 1})
+        for i, device in enumerate([0, "1", -1, 1.5, "cuda", [], None])]}, {"device-not-a-number": 5}, None),
+    ("a snapshot as well", {"traceEvents": OPS, **alone(segment(4096, 4096, 4608))}, {"two-forms": 1}, 99900),
     ("crossing pairs", {"traceEvents": [pair("B", "a", 1), pair("B", "b", 2), pair("E", "a", 3), pair("E", "b", 4)]},
      {"crossing-pairs": 2}, None),
     ("nested pairs", {"traceEvents": [pair("B", "a", 1), pair("B", "b", 2), pair("E", "b", 3), pair("E", "a", 4)]}, {},
@@ -249,12 +291,26 @@ REFUSED = [
 ]
 
 
+def is_strict(text):
+    """Without the words that Python's reader takes beyond JSON."""
+    def refuse(word):
+        raise ValueError(word)
+    try:
+        return bool(json.loads(text, parse_constant=refuse))
+    except ValueError:
+        return False
+
+
 def check_repairs(tap, runs):
     for what, spoil, wanted, name in REPAIRED:
         content, _ = document(spoil)
         done = runs.run("--cpu-trace", runs.write("t.json", content), "--top-n", "0", "--format", "json")
         names = [row["name"] for row in json.loads(done.stdout)["cpu"]["top_ops"]] if done.stdout else []
         tap.ok(warnings_of(done) == wanted and name in names, f"{what} is repaired", f"{warnings_of(done)} {names}")
+        copied = runs.run("--cpu-trace", "t.json", "--md-out", "/dev/null", "--trace-all", "--trace-out", "-").stdout
+        (runs.folder / "copy.json").write_bytes(copied)
+        again = runs.run("--cpu-trace", "copy.json", "--format", "json")
+        tap.ok(is_strict(copied) and warnings_of(again) == {}, f"{what} is written as JSON again", warnings_of(again))
     for what, spoil, begins, at, says in REFUSED:
         content, start = document(spoil, at)
         done = runs.run("--cpu-trace", runs.write("t.json", content))

@@ -24,6 +24,7 @@ enum ap_scan_odd {
     AP_ODD_PYTHON_WORD,
     AP_ODD_BACKSLASH,
     AP_ODD_PATH_END,
+    AP_ODD_MEMBER_TYPE, /* a member of which members are wanted is no object */
     AP_ODD_COUNT_
 };
 

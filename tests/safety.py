@@ -19,7 +19,7 @@ from tap import Tap
 
 MIB = 2**20
 ESCAPE = "\x1b]0;title\x07\x1b[31m"
-BAD_NAMES = [ESCAPE, "\n::error::forged", "\x9b31m", "\u202edesrever", "a.b", "a\0b"]
+BAD_NAMES = [ESCAPE, "\n::error::forged", "\x9b31m", "\u202edesrever", "\ufffe\uffff", "a.b", "a\0b"]
 ENDING_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGXCPU, signal.SIGUSR1,
                   signal.SIGUSR2, signal.SIGALRM, signal.SIGVTALRM, signal.SIGPROF)
 
@@ -40,7 +40,7 @@ def hidden_in(output):
     """Characters that a terminal would obey or not show, all but line feeds."""
     text = output.decode("utf-8", "surrogateescape")
     return sorted({hex(ord(c)) for c in text if (ord(c) < 32 and c != "\n") or 0x7f <= ord(c) < 0xa0
-                   or c in "\u200b\u200e\u200f\u2028\u2029\u202a\u202b\u202c\u202d\u202e\ufeff"
+                   or c in "\ufdd0\ufffe\uffff\u200b\u200e\u200f\u2028\u2029\u202a\u202b\u202c\u202d\u202e\ufeff"
                    or 0xdc80 <= ord(c) < 0xe000})
 
 
@@ -169,6 +169,11 @@ ODD_TRACES = [
      {"stray-in-time": 1}, 99900),
     ("five events of a clock of today", {"traceEvents": [*OPS, *(op(1.7e15 + 1e11 * i, 5) for i in range(5))]},
      {"stray-in-time": 5}, 99900),
+    ("one event two minutes away from 100 ms", {"traceEvents": [*OPS, op(1.2e8, 5)]}, {"stray-in-time": 1}, 99900),
+    ("a row of ten minutes", {"traceEvents": [*OPS, op(0, 6e8)]}, {"stray-in-time": 1}, 99900),
+    ("one event a minute and a half away from 100 ms", {"traceEvents": [*OPS, op(9e7, 5)]}, {}, 90000005),
+    ("two halves two minutes apart", {"traceEvents": [*OPS, *(op(1.2e8 + o["ts"], 900) for o in OPS)]}, {}, 120099900),
+    ("a few events two minutes apart", {"traceEvents": [*OPS[:9], op(1.2e8, 5)]}, {}, 120000005),
     ("a row of 8 days", {"traceEvents": [*OPS, op(0, DAYS_US)]}, {"stray-in-time": 1, "duration-of-days": 1}, 99900),
     ("nothing but a row of 8 days", {"traceEvents": [op(0, DAYS_US)]}, {"duration-of-days": 1}, DAYS_US),
     ("two halves with a pause of two hours", {"traceEvents": [*OPS, *(op(7.2e9 + o["ts"], 900) for o in OPS)]}, {},

@@ -14,6 +14,7 @@ static const char *const extensions[] = {
     "n_number_NaN.json",
     "n_number_infinity.json",
     "n_number_minus_infinity.json",
+    "n_structure_capitalized_True.json",
     "n_string_unescaped_newline.json",
     "n_string_unescaped_tab.json",
     "n_string_unescaped_ctrl_char.json",

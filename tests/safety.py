@@ -5,6 +5,7 @@ Prints TAP."""
 
 import json
 import os
+import re
 import resource
 import shutil
 import signal
@@ -20,7 +21,8 @@ from tap import Tap
 MIB = 2**20
 ESCAPE = "\x1b]0;title\x07\x1b[31m"
 UNSEEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}  # of Unicode, as Python knows it
-BAD_NAMES = [ESCAPE, "\n::error::forged", "\x9b31m", "\u202edesrever", "a.b", "a\0b",
+NONCHARACTERS = "\ufdd0\ufdef\ufffe\uffff\U0001fffe\U0010ffff"
+BAD_NAMES = [ESCAPE, "\n::error::forged", "\x9b31m", "\u202edesrever", NONCHARACTERS, "a.b", "a\0b",
              "".join(c for c in map(chr, range(0x110000)) if unicodedata.category(c) in UNSEEN - {"Cs"})]
 ENDING_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGXCPU, signal.SIGUSR1,
                   signal.SIGUSR2, signal.SIGALRM, signal.SIGVTALRM, signal.SIGPROF)
@@ -41,7 +43,7 @@ class Runs(Program):
 def hidden_in(output):
     """Characters that a terminal would obey or not show, all but line feeds."""
     text = output.decode("utf-8", "surrogateescape")
-    return sorted({hex(ord(c)) for c in text if unicodedata.category(c) in UNSEEN and c != "\n"})
+    return sorted({hex(ord(c)) for c in text if (unicodedata.category(c) in UNSEEN or c in NONCHARACTERS) and c != "\n"})
 
 
 # ---- what goes to a terminal
@@ -106,12 +108,26 @@ def alone_with(times_us):
         for i, at in enumerate(times_us)]]}
 
 
+def entry(**members):
+    return {**alone(segment(4096, 4096, 4608)), "device_traces": [[
+        {"action": "alloc", "addr": 8192, "size": 512, "stream": 0, "time_us": 1, **members}]]}
+
+
 def op(ts, dur, **more):
     return {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": ts, "dur": dur, **more}
 
 
 def pair(phase, name, ts):
     return {"ph": phase, "cat": "cpu_op", "name": name, "pid": 1, "tid": 1, "ts": ts}
+
+
+def kernel(ts, correlation=1, **more):
+    return {**op(ts, 90), "cat": "kernel", "name": "gemm", "tid": 7,
+            "args": {"device": 0, "stream": 7, "correlation": correlation}, **more}
+
+
+def distributed(rank, world_size):
+    return {"traceEvents": OPS, "distributedInfo": {"rank": rank, "world_size": world_size, "backend": "nccl"}}
 
 
 OPS = [op(1000 * i, 900) for i in range(100)]
@@ -134,6 +150,15 @@ ODD_SNAPSHOTS = [
         for action in ("alloc", "free_requested", "free_completed")]]}, {}),
     ("an entry of another clock", alone_with([1700000000000000 + i for i in range(20)] + [5]), {"stray-entry": 1}),
     ("entries of a long run", alone_with([i * 86400 * 10**6 for i in range(25)]), {}),
+    ("a segment at a negative address", alone(segment(-4096, -4096, -3584)), {"address-out-of-range": 1}),
+    ("a segment beyond all addresses", alone(segment(2**64 - 512, 2**64 - 512)),
+     {"address-out-of-range": 1, "segment-sums-differ": 1}),
+    ("an entry at a negative address", entry(addr=-512), {"address-out-of-range": 1}),
+    ("an entry whose stream is text", entry(stream="7"), {"member-of-wrong-type": 1}),
+    ("an entry whose pool is a number", entry(pool_id=7), {"member-of-wrong-type": 1}),
+    ("an entry whose frames are an object", entry(frames={}), {"member-of-wrong-type": 1}),
+    ("an entry that tells of none of them", entry(stream=None, pool_id=None, frames=None), {}),
+    ("events of a trace as well", {**alone(segment(4096, 4096, 4608)), "traceEvents": []}, {"two-forms": 1}),
     ("segments that are an object", {"segments": {}, "device_traces": []}, "segments is not a list"),
 ]
 ODD_TRACES = [
@@ -146,6 +171,11 @@ ODD_TRACES = [
      {"stray-in-time": 1}, 99900),
     ("five events of a clock of today", {"traceEvents": [*OPS, *(op(1.7e15 + 1e11 * i, 5) for i in range(5))]},
      {"stray-in-time": 5}, 99900),
+    ("one event two minutes away from 100 ms", {"traceEvents": [*OPS, op(1.2e8, 5)]}, {"stray-in-time": 1}, 99900),
+    ("a row of ten minutes", {"traceEvents": [*OPS, op(0, 6e8)]}, {"stray-in-time": 1}, 99900),
+    ("one event a minute and a half away from 100 ms", {"traceEvents": [*OPS, op(9e7, 5)]}, {}, 90000005),
+    ("two halves two minutes apart", {"traceEvents": [*OPS, *(op(1.2e8 + o["ts"], 900) for o in OPS)]}, {}, 120099900),
+    ("a few events two minutes apart", {"traceEvents": [*OPS[:9], op(1.2e8, 5)]}, {}, 120000005),
     ("a row of 8 days", {"traceEvents": [*OPS, op(0, DAYS_US)]}, {"stray-in-time": 1, "duration-of-days": 1}, 99900),
     ("nothing but a row of 8 days", {"traceEvents": [op(0, DAYS_US)]}, {"duration-of-days": 1}, DAYS_US),
     ("two halves with a pause of two hours", {"traceEvents": [*OPS, *(op(7.2e9 + o["ts"], 900) for o in OPS)]}, {},
@@ -158,6 +188,25 @@ ODD_TRACES = [
     ("modules 1,002 deep in each other", {"traceEvents": [
         {**op(i, 3000 - 2 * i), "cat": "python_function", "name": f"nn.Module: Block{i}_0"} for i in range(1002)]},
      {"deep-modules": 2}, None),
+    ("GPU work listed twice", {"traceEvents": [*map(kernel, range(0, 1000, 100), range(1, 11)), kernel(300, 4),
+                                               kernel(300, 4)]}, {"gpu-rows-twice": 2}, None),
+    ("equal GPU work of two calls, of two streams and of none", {"traceEvents": [
+        kernel(0, 1), kernel(0, 2), kernel(0, 1, tid=8), kernel(200, 0), kernel(200, 0), kernel(400, 5), kernel(490, 5)]},
+     {}, None),
+    ("a rank that its world does not have", distributed(2, 2), {"rank-outside-world": 1}, 99900),
+    ("a world of none", distributed(0, 0), {"rank-outside-world": 1}, 99900),
+    ("a world of fewer than none", distributed(0, -3), {"rank-outside-world": 1}, 99900),
+    ("a rank below -1", distributed(-2, 2), {"rank-outside-world": 1}, 99900),
+    ("a rank of no group", distributed(-1, -1), {}, 99900),
+    ("args that are none", {"traceEvents": [*OPS, *(op(1, 5, args=args) for args in ([], 5, "x", True, None, {}))]},
+     {"member-of-wrong-type": 4}, 99900),
+    ("ids that are lists and objects", {"traceEvents": [*OPS, op(1, 5, pid=[1]), op(1, 5, tid={"t": 1}),
+                                                        op(1, 5, pid=None, tid=1.5), op(1, 5, pid="p", tid=True)]},
+     {"id-not-a-scalar": 2}, 99900),
+    ("devices that are none", {"traceEvents": [
+        kernel(100 * i, i + 1, args={"device": device, "stream": 7, "correlation": i + 1})
+        for i, device in enumerate([0, "1", -1, 1.5, "cuda", [], None])]}, {"device-not-a-number": 5}, None),
+    ("a snapshot as well", {"traceEvents": OPS, **alone(segment(4096, 4096, 4608))}, {"two-forms": 1}, 99900),
     ("crossing pairs", {"traceEvents": [pair("B", "a", 1), pair("B", "b", 2), pair("E", "a", 3), pair("E", "b", 4)]},
      {"crossing-pairs": 2}, None),
     ("nested pairs", {"traceEvents": [pair("B", "a", 1), pair("B", "b", 2), pair("E", "b", 3), pair("E", "a", 4)]}, {},
@@ -213,6 +262,10 @@ def document(spoil, at=20):
 
 REPAIRED = [
     ("bare N/A", lambda event: event.replace('"text"', "N/A"), {"bare-not-available": 1}, "aten::mm"),
+    ("numbers that are none, as C writes them on Windows",
+     lambda event: event.replace('"text"', "[-nan(ind), nan(snan), 1.#INF, -1.#IND00, 1.#QNAN, -1.#SNAN, inf]"),
+     {"non-finite-number": 7}, "aten::mm"),
+    ("words of Python", lambda event: event.replace('"text"', "[None, True, False]"), {"bare-python-word": 3}, "aten::mm"),
     ("an unescaped Windows path in args", lambda event: event.replace("text", r"C:\Users\me\train.py"),
      {"unescaped-backslash": 2}, "aten::mm"),
     ("one that ends with a backslash", lambda event: event.replace("text", "C:\\train\\"),
@@ -245,12 +298,26 @@ REFUSED = [
 ]
 
 
+def is_strict(text):
+    """Without the words that Python's reader takes beyond JSON."""
+    def refuse(word):
+        raise ValueError(word)
+    try:
+        return bool(json.loads(text, parse_constant=refuse))
+    except ValueError:
+        return False
+
+
 def check_repairs(tap, runs):
     for what, spoil, wanted, name in REPAIRED:
         content, _ = document(spoil)
         done = runs.run("--cpu-trace", runs.write("t.json", content), "--top-n", "0", "--format", "json")
         names = [row["name"] for row in json.loads(done.stdout)["cpu"]["top_ops"]] if done.stdout else []
         tap.ok(warnings_of(done) == wanted and name in names, f"{what} is repaired", f"{warnings_of(done)} {names}")
+        copied = runs.run("--cpu-trace", "t.json", "--md-out", "/dev/null", "--trace-all", "--trace-out", "-").stdout
+        (runs.folder / "copy.json").write_bytes(copied)
+        again = runs.run("--cpu-trace", "copy.json", "--format", "json")
+        tap.ok(is_strict(copied) and warnings_of(again) == {}, f"{what} is written as JSON again", warnings_of(again))
     for what, spoil, begins, at, says in REFUSED:
         content, start = document(spoil, at)
         done = runs.run("--cpu-trace", runs.write("t.json", content))
@@ -304,6 +371,26 @@ def check_failing(tap, runs):
         failed = done.returncode == 4 and b"out." in done.stderr and left(runs) == before
         tap.ok(done.returncode == 0 if call == "nothing" else failed, f"an output of which {call} fails",
                f"{done} {left(runs)}")
+
+
+def check_dangling(tap, runs):
+    """A file in the place of a link would lose where it leads."""
+    name = runs.write("t.json", {"traceEvents": OPS})
+    for target in ("gone.md", "no/folder/gone.md", "link.md"):
+        (runs.folder / "link.md").symlink_to(target)
+        done = runs.run("--cpu-trace", name, "--md-out", "link.md")
+        tap.ok(done.returncode == 4 and b"link.md: a link to what is not there" in done.stderr and
+               os.readlink(runs.folder / "link.md") == target, f"a link to {target} stays", done)
+        (runs.folder / "link.md").unlink()
+
+
+def check_limit(tap, runs):
+    """What ended the run, how much had been read, what to do."""
+    event = json.dumps(op(1, 5)).encode() + b","
+    name = runs.write("t.json", b'{"traceEvents": [' + event * 800000 + b"{}]}")
+    done = runs.run("--cpu-trace", name, "--md-out", "/dev/null", "--max-memory", "32Mi")
+    said = re.search(rb"limit of 33554432 bytes was reached; raise --max-memory.* \(at byte (\d+)\)", done.stderr)
+    tap.ok(done.returncode == 5 and said and int(said[1]) > 1000000, "a limit says how much was read", done)
 
 
 def check_other_places(tap, runs):
@@ -452,7 +539,8 @@ def check_descriptors(tap, runs):
                             preexec_fn=lambda most=most: resource.setrlimit(resource.RLIMIT_NOFILE, (most, most)))
             codes.append(done.returncode)
             new = [path for path in left(runs) if path not in before]
-            lost += [(most, done)] if not set(codes) <= {0, 3, 4, 127} or (done.returncode and new) else []
+            lost += [(most, done)] if not set(codes) <= {0, 3, 4, 5, 127} or (done.returncode and new) or (
+                b"is among" in done.stderr) else []
             for path in reversed(new):
                 (runs.folder / path).rmdir() if (runs.folder / path).is_dir() else (runs.folder / path).unlink()
         tap.ok(not lost and 0 in codes, f"{options[0]} with few descriptors leaves all or nothing", f"{lost} {codes}")
@@ -673,7 +761,7 @@ def check_default_memory(tap, runs):
 
 
 CHECKS = [check_sandbox, check_tables, check_messages, check_odd, check_cut, check_repairs, check_places, check_failing,
-          check_other_places,
+          check_dangling, check_limit, check_other_places,
           check_spared, check_inherited, check_pages, check_folders, check_deep, check_descriptors, check_identities,
           check_signals, check_endless, check_cost, check_small_things, check_default_memory]
 

@@ -3,6 +3,7 @@
 #include "analyze.h"
 
 #include "pass_runner.h"
+#include "row_twice.h"
 
 #include "poison.h"
 
@@ -56,6 +57,7 @@ _Static_assert(AP_COUNT_OF(parts) + AP_FACT_COUNT_ <= AP_PASS_MAX, "the runner h
 
 static void note_findings_on_the_way(const struct ap_facts *facts, struct ap_notes *notes, bool overflowed)
 {
+    ap_note_many(notes, AP_COUNTER_gpu_twice, ap_gpu_rows_twice(&facts->order, facts->trace));
     ap_note_many(notes, AP_COUNTER_straddle, facts->ops.straddle_count);
     ap_note_many(notes, AP_COUNTER_self_time, facts->ops.mismatch_count);
     ap_note_many(notes, AP_COUNTER_time_overflow, facts->ops.overflowed || overflowed);

@@ -52,6 +52,14 @@ static bool peek_source(void *self, unsigned ahead, struct ap_block_view *ret_bl
     return opened->source.peek(opened->source.self, ahead, ret_block);
 }
 
+void ap_opened_input_tell_place(const struct ap_opened_input *opened, enum ap_status status, struct ap_error *reterr)
+{
+    if (status != AP_ERROR_LIMIT || !reterr || reterr->has_offset)
+        return;
+    reterr->has_offset = true;
+    reterr->offset_bytes = ap_json_offset(opened->json);
+}
+
 void ap_opened_input_close(struct ap_opened_input *opened)
 {
     ap_json_reader_free(opened->json);

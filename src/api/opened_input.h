@@ -23,6 +23,8 @@ struct ap_opened_input {
 AP_MUST_CHECK enum ap_status ap_opened_input_open(struct ap_report *report, const struct ap_request *request,
                                                   const char *path, enum ap_input_role role, struct ap_notes *notes,
                                                   struct ap_opened_input *opened, struct ap_error *reterr);
+/** Where a limit ended the reading: how much of the input it allowed. */
+void ap_opened_input_tell_place(const struct ap_opened_input *opened, enum ap_status status, struct ap_error *reterr);
 void ap_opened_input_close(struct ap_opened_input *opened);
 
 #endif

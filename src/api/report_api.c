@@ -91,6 +91,7 @@ static enum ap_status read_trace(struct run *run, struct ap_error *reterr)
     *run->path = report->trace_path = run->request->cpu_trace_path;
     AP_TRY(ap_opened_input_open(report, run->request, *run->path, AP_ROLE_TRACE, notes, &opened, reterr));
     enum ap_status status = ap_trace_read(opened.json, &report->gate, notes, &trace_options, &report->trace, reterr);
+    ap_opened_input_tell_place(&opened, status, reterr);
     run->bytes_read = status == AP_OK ? ap_json_offset(opened.json) : 0;
     run->compressed = ap_input_is_compressed(opened.input);
     ap_opened_input_close(&opened); /* before the analysis: its buffers count */
@@ -146,6 +147,7 @@ static enum ap_status add_snapshot(struct run *run, struct ap_memory_join *join,
     *run->path = request->memory_json_path;
     AP_TRY(ap_opened_input_open(report, request, *run->path, AP_ROLE_SNAPSHOT, notes, &opened, reterr));
     enum ap_status status = ap_snapshot_read(opened.json, &report->gate, notes, &snapshot_options, &snapshot, reterr);
+    ap_opened_input_tell_place(&opened, status, reterr);
     ap_opened_input_close(&opened);
     if (status != AP_OK)
         return status;

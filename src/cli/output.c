@@ -92,6 +92,16 @@ static bool make_temporary(struct ap_output *output)
     return output->file >= 0;
 }
 
+/* Leaves errno as it is. */
+static bool is_link(const char *path)
+{
+    struct stat status;
+    int why = errno;
+    bool is = lstat(path, &status) == 0 && S_ISLNK(status.st_mode);
+    errno = why;
+    return is;
+}
+
 enum ap_status ap_output_open(struct ap_output *output, const char *path, struct ap_error *reterr)
 {
     struct stat old;
@@ -102,6 +112,8 @@ enum ap_status ap_output_open(struct ap_output *output, const char *path, struct
         return AP_OK;
     }
     bool exists = stat(path, &old) == 0;
+    if (!exists && is_link(path)) /* another file in its place would lose where it leads */
+        return fail(output, "a link to what is not there", reterr);
     if (exists && S_ISDIR(old.st_mode)) {
         errno = EISDIR;
         return fail(output, "cannot be written", reterr);

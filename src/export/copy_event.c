@@ -185,8 +185,10 @@ static enum ap_status write_value(struct ap_copying *copying, const struct ap_js
     AP_TRY(ap_element_text(copying->elements, span, &text, reterr));
     if (span->kind == AP_JSON_STRING)
         return ap_copy_text(copying, text, reterr);
-    if (span->kind == AP_JSON_NONFINITE)
+    if (span->kind == AP_JSON_NONFINITE || span->kind == AP_JSON_NULL)
         ap_out_string(&copying->out, "null");
+    else if (span->kind == AP_JSON_TRUE || span->kind == AP_JSON_FALSE)
+        ap_out_string(&copying->out, span->kind == AP_JSON_TRUE ? "true" : "false");
     else
         ap_json_write_literal(&copying->out, text);
     return AP_OK;

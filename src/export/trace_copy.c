@@ -26,7 +26,8 @@ static uint64_t odd_count(const struct ap_notes *notes)
     static const enum ap_counter counters[] = { AP_COUNTER_nonfinite,       AP_COUNTER_bad_utf8,
                                                 AP_COUNTER_raw_control,     AP_COUNTER_duplicate_key,
                                                 AP_COUNTER_unescaped_quote, AP_COUNTER_bare_na,
-                                                AP_COUNTER_bare_backslash,  AP_COUNTER_path_end };
+                                                AP_COUNTER_bare_backslash,  AP_COUNTER_path_end,
+                                                AP_COUNTER_python_word,     AP_COUNTER_member_type };
     uint64_t sum = 0;
     for (size_t i = 0; i < AP_COUNT_OF(counters); i++)
         sum += notes->notes[counters[i]].count;

@@ -81,12 +81,11 @@ static NOT_INLINE enum ap_scan_result read_any_value(struct ap_scan *scan, struc
         return result;
     }
     uint8_t kind = kind_of_value(*start);
-    if (is_digit(*start)) {
+    if (is_digit(*start) || (*start == '-' && is_digit(start[1]))) {
         result = scan_number(scan, p);
+        kind = (uint8_t)ap_scan_number_kind(start);
     } else if (*start == '{' || *start == '[') {
         result = skip_container(scan, element, p);
-    } else if (*start == '-' && is_digit(start[1])) {
-        result = scan_number(scan, p);
     } else {
         enum ap_json_kind literal = AP_JSON_NULL;
         result = ap_scan_literal(scan, p, &literal);

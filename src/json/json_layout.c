@@ -147,20 +147,22 @@ enum ap_scan_result ap_layout_parse_gap(struct ap_scan *scan, struct ap_element_
         if (result != AP_SCAN_OK)
             return result;
         mark_key(scan, element, &gap, level, key, known, key_at);
-        uint8_t entered = level == 0 && *at == '{' && known ? find_parent(element, key) : AP_NO_FIELD;
-        if (entered != AP_NO_FIELD) {
+        uint8_t wanted = level == 0 && known ? find_parent(element, key) : AP_NO_FIELD;
+        if (wanted != AP_NO_FIELD && *at == '{') {
             at++;
             level = 1;
             opened = true;
             gap.enters = true;
-            parent = entered;
+            parent = wanted;
             gap.seen &= KEYS_OF_ELEMENT;
             continue;
         }
         if (known)
             gap.field = find_field(element, level, parent, key);
+        if (wanted != AP_NO_FIELD && *at != 'n') /* null says that there is none */
+            ap_scan_odd(scan, AP_ODD_MEMBER_TYPE, at);
         /* A member object that is none here: learned, its gap would also fit where it is one and must be entered. */
-        if (level == 0 && (!known || find_parent(element, key) != AP_NO_FIELD))
+        if (level == 0 && (!known || wanted != AP_NO_FIELD))
             gap.learnable = false;
         gap.action = *at == '"' ? AP_GAP_STRING : AP_GAP_OTHER;
         at += *at == '"';

@@ -236,6 +236,7 @@ void ap_json_commit_odds(struct ap_json_reader *reader)
         [AP_ODD_RAW_CONTROL] = AP_COUNTER_raw_control,  [AP_ODD_DUPLICATE] = AP_COUNTER_duplicate_key,
         [AP_ODD_QUOTE] = AP_COUNTER_unescaped_quote,    [AP_ODD_NOT_AVAILABLE] = AP_COUNTER_bare_na,
         [AP_ODD_BACKSLASH] = AP_COUNTER_bare_backslash, [AP_ODD_PATH_END] = AP_COUNTER_path_end,
+        [AP_ODD_PYTHON_WORD] = AP_COUNTER_python_word,  [AP_ODD_MEMBER_TYPE] = AP_COUNTER_member_type,
     };
     struct ap_scan_odds *odds = &reader->scan.odds;
     if (AP_LIKELY(!odds->any))
@@ -330,7 +331,7 @@ static enum ap_status read_scalar(struct ap_json_reader *reader, struct ap_json_
         else
             result = ap_scan_literal(&reader->scan, &at, &kind);
         if (result == AP_SCAN_OK) {
-            token->kind = kind;
+            token->kind = kind == AP_JSON_NUMBER ? ap_scan_number_kind(reader->at) : kind;
             token->text = (const char *)reader->at;
             token->text_bytes = (size_t)(at - reader->at);
             ap_json_commit_odds(reader);

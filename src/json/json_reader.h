@@ -2,7 +2,7 @@
  * json_reader.h - tokens out of a byte stream of unknown length.
  * Knows JSON and nothing of traces. Memory use is bounded by nesting depth plus one token (or one element).
  * Accepts beyond RFC 8259, each counted in the notes: a byte order mark, bare NaN, Infinity, -Infinity (and nan, inf,
- * -inf, -nan as C writes them), raw control characters and invalid UTF-8 inside strings. */
+ * -inf, -nan, 1.#INF as C writes them), None, True, False, N/A, raw control characters and invalid UTF-8 inside strings. */
 #ifndef AP_JSON_READER_H
 #define AP_JSON_READER_H
 

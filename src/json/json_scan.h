@@ -21,8 +21,10 @@ enum ap_scan_odd {
     AP_ODD_DUPLICATE,
     AP_ODD_QUOTE,
     AP_ODD_NOT_AVAILABLE,
+    AP_ODD_PYTHON_WORD,
     AP_ODD_BACKSLASH,
     AP_ODD_PATH_END,
+    AP_ODD_MEMBER_TYPE, /* a member of which members are wanted is no object */
     AP_ODD_COUNT_
 };
 
@@ -104,8 +106,15 @@ const struct ap_scan_ops *ap_scan_at(unsigned index);
 /** The rest of a string from a byte that needs care (quote, backslash, control, non-ASCII) on, up to the next plain byte
  *  or the closing quote (then *done). */
 enum ap_scan_result ap_scan_string_special(struct ap_scan *scan, const uint8_t **p, unsigned *flags, bool *done);
-/** true, false, null and the non-finite numbers. */
+/** true, false, null, the non-finite numbers and what else stands for them. */
 enum ap_scan_result ap_scan_literal(struct ap_scan *scan, const uint8_t **p, enum ap_json_kind *ret_kind);
+
+/** What a scan of a number has read at @p: Windows writes 1.#INF and the like where there is none. */
+static inline enum ap_json_kind ap_scan_number_kind(const uint8_t *p)
+{
+    p += *p == '-';
+    return p[1] == '.' && p[2] == '#' ? AP_JSON_NONFINITE : AP_JSON_NUMBER;
+}
 
 static inline enum ap_scan_result ap_scan_bad(struct ap_scan *scan, const uint8_t *at, const char *expected)
 {

@@ -237,40 +237,72 @@ static enum ap_scan_result expect_word(struct ap_scan *scan, const uint8_t **p, 
     return AP_SCAN_OK;
 }
 
-/* Counted only once it is complete: after MORE the same word comes again. */
-static enum ap_scan_result expect_odd(struct ap_scan *scan, const uint8_t **p, const char *word, enum ap_scan_odd odd)
+/* What is no JSON, and is written by C's printf (on Windows in words of its own), by Python's json and by its str(). Of two
+ * that begin alike the longer one comes first. */
+static const struct odd_word {
+    const char *word;
+    enum ap_json_kind kind;
+    enum ap_scan_odd odd;
+} odd_words[] = {
+    { "NaN", AP_JSON_NONFINITE, AP_ODD_NONFINITE },       { "nan(ind)", AP_JSON_NONFINITE, AP_ODD_NONFINITE },
+    { "nan(snan)", AP_JSON_NONFINITE, AP_ODD_NONFINITE }, { "nan", AP_JSON_NONFINITE, AP_ODD_NONFINITE },
+    { "Infinity", AP_JSON_NONFINITE, AP_ODD_NONFINITE },  { "inf", AP_JSON_NONFINITE, AP_ODD_NONFINITE },
+    { "1.#INF", AP_JSON_NONFINITE, AP_ODD_NONFINITE },    { "1.#IND", AP_JSON_NONFINITE, AP_ODD_NONFINITE },
+    { "1.#QNAN", AP_JSON_NONFINITE, AP_ODD_NONFINITE },   { "1.#SNAN", AP_JSON_NONFINITE, AP_ODD_NONFINITE },
+    { "N/A", AP_JSON_NONFINITE, AP_ODD_NOT_AVAILABLE },   { "None", AP_JSON_NULL, AP_ODD_PYTHON_WORD },
+    { "True", AP_JSON_TRUE, AP_ODD_PYTHON_WORD },         { "False", AP_JSON_FALSE, AP_ODD_PYTHON_WORD },
+};
+
+/* Of C's words and Infinity, but not NaN: Python and JavaScript write no sign before that. */
+static bool may_have_sign(const struct odd_word *odd)
 {
-    const uint8_t *start = *p;
-    enum ap_scan_result result = expect_word(scan, p, word);
-    if (result == AP_SCAN_OK)
-        ap_scan_odd(scan, odd, start);
-    return result;
+    return odd->odd == AP_ODD_NONFINITE && odd->word[0] != 'N';
 }
 
-static enum ap_scan_result expect_nonfinite(struct ap_scan *scan, const uint8_t **p, const char *word)
+static size_t equal_bytes(const uint8_t *at, const char *word)
 {
-    return expect_odd(scan, p, word, AP_ODD_NONFINITE);
+    size_t bytes = 0;
+    while (word[bytes] && at[bytes] == (uint8_t)word[bytes])
+        bytes++;
+    return bytes;
+}
+
+/* Counted only once it is complete: after MORE the same word comes again. */
+static enum ap_scan_result expect_odd_word(struct ap_scan *scan, const uint8_t **p, enum ap_json_kind *ret_kind)
+{
+    const uint8_t *start = *p, *unsigned_start = start + (*start == '-'), *furthest = unsigned_start;
+    for (size_t i = 0; i < sizeof(odd_words) / sizeof(*odd_words); i++) {
+        const struct odd_word *odd = &odd_words[i];
+        if (unsigned_start > start && !may_have_sign(odd))
+            continue;
+        const uint8_t *at = unsigned_start + equal_bytes(unsigned_start, odd->word);
+        bool whole = !odd->word[at - unsigned_start];
+        if (whole && odd->word[0] == '1') /* as many digits as the format asks for */
+            while (*at == '0')
+                at++;
+        furthest = at > furthest ? at : furthest;
+        if (at >= scan->end && !scan->at_eof)
+            break;
+        if (!whole)
+            continue;
+        ap_scan_odd(scan, odd->odd, start);
+        *ret_kind = odd->kind;
+        *p = at;
+        return AP_SCAN_OK;
+    }
+    return ap_scan_bad(scan, furthest, "a value");
 }
 
 enum ap_scan_result ap_scan_literal(struct ap_scan *scan, const uint8_t **p, enum ap_json_kind *ret_kind)
 {
     const uint8_t *at = *p;
-    *ret_kind = AP_JSON_NONFINITE;
     switch (*at) {
     case 't': *ret_kind = AP_JSON_TRUE; return expect_word(scan, p, "true");
     case 'f': *ret_kind = AP_JSON_FALSE; return expect_word(scan, p, "false");
     case 'n':
-        if (at[1] != 'a') {
-            *ret_kind = AP_JSON_NULL;
-            return expect_word(scan, p, "null");
-        }
-        return expect_nonfinite(scan, p, "nan");
-    case 'N': return at[1] == '/' ? expect_odd(scan, p, "N/A", AP_ODD_NOT_AVAILABLE) : expect_nonfinite(scan, p, "NaN");
-    case 'I': return expect_nonfinite(scan, p, "Infinity");
-    case 'i': return expect_nonfinite(scan, p, "inf");
-    case '-': /* as C's printf writes them, and Python's json */
-        return expect_nonfinite(scan, p, at[1] == 'I' ? "-Infinity" : at[1] == 'n' ? "-nan" : "-inf");
-    default: return ap_scan_bad(scan, at, "a value");
+        *ret_kind = AP_JSON_NULL;
+        return at[1] == 'a' ? expect_odd_word(scan, p, ret_kind) : expect_word(scan, p, "null");
+    default: return expect_odd_word(scan, p, ret_kind);
     }
 }
 

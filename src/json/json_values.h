@@ -23,7 +23,7 @@ static inline bool is_digit(uint8_t c)
     return (uint8_t)(c - '0') <= 9;
 }
 
-/* -? (0 | [1-9][0-9]*) (. [0-9]+)? ([eE] [+-]? [0-9]+)? */
+/* -? (0 | [1-9][0-9]*) (. [0-9]+)? ([eE] [+-]? [0-9]+)?, or what Windows writes in its place. */
 static inline enum ap_scan_result scan_number(struct ap_scan *scan, const uint8_t **p)
 {
     const uint8_t *at = *p;
@@ -35,8 +35,11 @@ static inline enum ap_scan_result scan_number(struct ap_scan *scan, const uint8_
     else
         return ap_scan_bad(scan, at, "a digit");
     if (*at == '.') {
-        if (!is_digit(at[1]))
-            return ap_scan_bad(scan, at + 1, "a digit after the decimal point");
+        if (AP_UNLIKELY(!is_digit(at[1]))) {
+            enum ap_json_kind kind;
+            return at[1] == '#' ? ap_scan_literal(scan, p, &kind)
+                                : ap_scan_bad(scan, at + 1, "a digit after the decimal point");
+        }
         at = seek_not_digit(at + 2);
     }
     if (AP_UNLIKELY((*at | 0x20) == 'e')) {

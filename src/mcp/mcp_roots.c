@@ -119,7 +119,7 @@ static enum ap_status open_real(const struct ap_mcp_roots *roots, const char *re
         *ret_fd = walk(roots->roots[i].fd, rest);
         if (*ret_fd >= 0)
             return AP_OK;
-        if (errno == EACCES)
+        if (errno == EACCES || errno == EMFILE || errno == ENFILE)
             return ap_fail(reterr, AP_ERROR_INPUT, "cannot open the file: %s", strerror(errno));
     }
     return fail_elsewhere(reterr);

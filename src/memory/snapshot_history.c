@@ -63,6 +63,11 @@ static enum ap_status take_action(const struct entry *entry, struct ap_str *ret_
     return AP_OK;
 }
 
+static void note(const struct entry *entry, enum ap_counter counter)
+{
+    ap_note(entry->reading->notes, counter, entry->offset_bytes);
+}
+
 /* Of an oom the address column holds what the device reported free. */
 static void take_address(const struct entry *entry, struct ap_action *action)
 {
@@ -70,10 +75,13 @@ static void take_address(const struct entry *entry, struct ap_action *action)
     if (!has(entry, field))
         return;
     struct ap_json_token token = token_of(entry, field);
-    if (ap_reading_whole(&token, &action->address))
-        action->has |= AP_ACTION_HAS_ADDRESS;
-    else
-        ap_note(entry->reading->notes, AP_COUNTER_member_type, entry->offset_bytes);
+    if (!ap_reading_whole(&token, &action->address)) {
+        note(entry, AP_COUNTER_member_type);
+        return;
+    }
+    action->has |= AP_ACTION_HAS_ADDRESS;
+    if (!ap_is_address(action->address))
+        note(entry, AP_COUNTER_address_range);
 }
 
 static void take_size(const struct entry *entry, struct ap_action *action)
@@ -115,19 +123,29 @@ static bool pool_of(const struct ap_json_span *span, int64_t *pool)
            ap_cursor_whole(&cursor, &pool[1]) && ap_cursor_take(&cursor, ']');
 }
 
+static void forget_pool(const struct entry *entry, int64_t *pool)
+{
+    pool[0] = pool[1] = 0;
+    if (entry->spans[ENTRY_POOL].kind != AP_JSON_NULL)
+        note(entry, AP_COUNTER_member_type);
+}
+
 static enum ap_status take_origin(const struct entry *entry, struct ap_action *action, struct ap_error *reterr)
 {
     struct ap_snapshot *to = entry->reading->to;
     struct ap_origin origin = { .has = 0 };
     if (has(entry, ENTRY_STREAM)) {
         struct ap_json_token token = token_of(entry, ENTRY_STREAM);
-        origin.has = ap_reading_whole(&token, &origin.stream) ? AP_ORIGIN_HAS_STREAM : 0;
+        if (ap_reading_whole(&token, &origin.stream))
+            origin.has = AP_ORIGIN_HAS_STREAM;
+        else if (token.kind != AP_JSON_NULL)
+            note(entry, AP_COUNTER_member_type);
     }
     if (has(entry, ENTRY_POOL)) {
         if (pool_of(&entry->spans[ENTRY_POOL], origin.pool))
             origin.has |= AP_ORIGIN_HAS_POOL;
         else
-            origin.pool[0] = origin.pool[1] = 0;
+            forget_pool(entry, origin.pool);
     }
     AP_TRY(take_label(entry, ENTRY_COMPILE_CONTEXT, &origin.compile_context, reterr));
     AP_TRY(take_label(entry, ENTRY_USER_METADATA, &origin.user_metadata, reterr));
@@ -137,8 +155,11 @@ static enum ap_status take_origin(const struct entry *entry, struct ap_action *a
 static enum ap_status take_frames(const struct entry *entry, struct ap_action *action, struct ap_error *reterr)
 {
     const struct ap_json_span *frames = &entry->spans[ENTRY_FRAMES];
-    if (frames->kind != AP_JSON_ARRAY_BEGIN)
+    if (frames->kind != AP_JSON_ARRAY_BEGIN) {
+        if (has(entry, ENTRY_FRAMES) && frames->kind != AP_JSON_NULL)
+            note(entry, AP_COUNTER_member_type);
         return AP_OK;
+    }
     return ap_taken_frames(entry->reading, (struct ap_text){ frames->text, frames->bytes }, &action->stack, reterr);
 }
 

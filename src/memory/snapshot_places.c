@@ -45,6 +45,8 @@ static void check_segments(const struct ap_snapshot *snapshot, struct place *pla
     size_t count = 0;
     for (uint32_t i = 0; i < snapshot->segment_count; i++) {
         const struct ap_segment *segment = &snapshot->segments[i];
+        if ((segment->has & AP_SEGMENT_HAS_ADDRESS) && !ap_is_address(segment->address))
+            ap_note(notes, AP_COUNTER_address_range, segment->offset_bytes);
         if ((segment->has & AP_SEGMENT_HAS_ADDRESS) && segment->total_bytes > 0 && !segment->odd_device.id)
             places[count++] = (struct place){ segment->device, segment->address,
                                               end_of(segment->address, segment->total_bytes), segment->offset_bytes };

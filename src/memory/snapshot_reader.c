@@ -75,6 +75,8 @@ static enum ap_status read_object(struct ap_reading *reading, struct ap_error *r
         if (index < AP_COUNT_OF(keys)) {
             ap_json_seen(reading->json, &seen, index, key.offset_bytes);
         } else {
+            if (ap_text_is((struct ap_text){ key.text, key.text_bytes }, "traceEvents"))
+                reading->trace_at_bytes = key.offset_bytes + 1;
             ap_foreign_key(reading, &key);
             AP_TRY(refuse_foreign(reading, reterr));
         }
@@ -224,6 +226,8 @@ static enum ap_status read_and_judge(struct ap_reading *reading, bool salvage, s
         *reterr = why;
     AP_AND_THEN(status, ap_reading_check_places(reading, reterr));
     AP_AND_THEN(status, ap_reading_leave_strays(reading, reterr));
+    if (status == AP_OK && reading->trace_at_bytes)
+        ap_note(reading->notes, AP_COUNTER_two_forms, reading->trace_at_bytes - 1);
     bool no_list = !(reading->to->has & AP_SNAPSHOT_HAS_SEGMENTS);
     bool empty = !reading->to->segment_count && !reading->to->history_count; /* a history may end with all given back */
     if (status == AP_OK && (no_list || empty))

@@ -13,6 +13,7 @@ struct ap_reading {
     struct ap_element_reader *entries; /* of the histories; NULL until the first one */
     uint32_t foreign_marks;            /* keys met that tell other documents */
     bool recognized;                   /* something that only a snapshot has was met */
+    uint64_t trace_at_bytes;           /* + 1: events of a trace in the same document; 0 = none */
     bool segments_whole;               /* the list of segments was read to its end */
     bool segments_begun;
     bool refused; /* the failure is ours: the document is something else */
@@ -30,6 +31,12 @@ AP_MUST_CHECK enum ap_status ap_reading_scalar(struct ap_reading *reading, struc
 /** A number of bytes; not known, and counted as odd, where it is no whole number. */
 AP_MUST_CHECK enum ap_status ap_reading_size(struct ap_reading *reading, int64_t *ret_bytes, bool *ret_known,
                                              struct ap_error *reterr);
+/** No memory of a device or a host lies in the upper half, which negative numbers fall into. */
+static inline bool ap_is_address(uint64_t address)
+{
+    return address <= INT64_MAX;
+}
+
 /** An address, a stream, a pool id: whole and at most 64 bits; not counted where it is not. The token is handed on. */
 AP_MUST_CHECK enum ap_status ap_reading_id(struct ap_reading *reading, uint64_t *ret_id, bool *ret_known,
                                            struct ap_json_token *ret_token, struct ap_error *reterr);

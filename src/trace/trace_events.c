@@ -27,12 +27,17 @@ static void note(struct ap_trace_reading *reading, enum ap_counter counter)
     ap_note(reading->notes, counter, reading->offset_bytes);
 }
 
+static bool is_container(const struct ap_json_span *span)
+{
+    return span->kind == AP_JSON_OBJECT_BEGIN || span->kind == AP_JSON_ARRAY_BEGIN;
+}
+
 /* The text of a value of any kind, valid UTF-8. Containers hold strings that nobody has decoded. */
 static enum ap_status any_text(struct ap_trace_reading *reading, const struct ap_json_span *span, struct ap_text *ret_text,
                                struct ap_error *reterr)
 {
     struct ap_json_span shown = *span;
-    if (span->kind == AP_JSON_OBJECT_BEGIN || span->kind == AP_JSON_ARRAY_BEGIN)
+    if (is_container(span))
         shown.decode = 1;
     return ap_element_text(reading->elements, &shown, ret_text, reterr);
 }
@@ -128,6 +133,8 @@ static NOT_INLINE enum ap_status find_new_track(struct ap_trace_reading *reading
 {
     const struct ap_json_span *pid_span = field(reading, AP_FIELD_PID), *tid_span = field(reading, AP_FIELD_TID);
     struct ap_text pid, tid;
+    if (is_container(pid_span) || is_container(tid_span))
+        note(reading, AP_COUNTER_id_not_scalar);
     AP_TRY(id_text(reading, pid_span, &pid, reterr));
     if (pid.data && pid.data != pid_span->text) { /* one decoding buffer serves both: keep the first in the pool */
         struct ap_str kept;
@@ -219,12 +226,14 @@ static int64_t device_of(struct ap_trace_reading *reading)
     int64_t device;
     if (span->kind == AP_SPAN_ABSENT)
         span = field(reading, AP_FIELD_PID);
-    if (span->kind != AP_JSON_NUMBER && span->kind != AP_JSON_STRING)
-        return 0;
-    device = ap_decimal_digits(span->text, span->bytes);
-    if (AP_LIKELY(device >= 0))
-        return device;
-    return ap_decimal_to_integer(span->text, span->bytes, &device) && device > 0 ? device : 0;
+    if (span->kind == AP_JSON_NUMBER || span->kind == AP_JSON_STRING) {
+        device = ap_decimal_digits(span->text, span->bytes);
+        if (AP_LIKELY(device >= 0) || (ap_decimal_to_integer(span->text, span->bytes, &device) && device >= 0))
+            return device;
+    }
+    if (field(reading, AP_FIELD_ARGS_DEVICE)->kind != AP_SPAN_ABSENT)
+        note(reading, AP_COUNTER_device_not_number);
+    return 0;
 }
 
 /* The exporter of torch.autograd.profiler writes rows without a category and tells host from device by the pid. */

@@ -167,6 +167,18 @@ static enum ap_status read_distributed_member(struct ap_trace_reading *reading, 
     return ap_json_skip_value(reading->json, reterr);
 }
 
+/* -1 is what a process has that is in no group. */
+static enum ap_status read_distributed(struct ap_trace_reading *reading, struct ap_error *reterr)
+{
+    struct ap_trace *trace = reading->trace;
+    uint64_t offset_bytes = ap_json_offset(reading->json);
+    AP_TRY(read_object(reading, read_distributed_member, trace, reterr));
+    bool known = trace->world_size != -1;
+    if (trace->rank < -1 || (known && (trace->world_size < 1 || trace->rank >= trace->world_size)))
+        ap_note(reading->notes, AP_COUNTER_rank_outside, offset_bytes);
+    return AP_OK;
+}
+
 static enum ap_status read_time(struct ap_trace_reading *reading, int64_t *ret_ns, struct ap_error *reterr)
 {
     struct ap_json_token token;
@@ -252,7 +264,7 @@ enum ap_status ap_trace_take_header(struct ap_trace_reading *reading, struct ap_
     if (ap_text_is(key, "viztracer_metadata"))
         return read_viztracer(reading, reterr);
     if (ap_text_is(key, "distributedInfo"))
-        return read_object(reading, read_distributed_member, trace, reterr);
+        return read_distributed(reading, reterr);
     if (ap_text_is(key, "host_name"))
         return read_text(reading, AP_JSON_STRING, &trace->host_name, reterr);
     if (ap_text_is(key, "baseTimeNanoseconds"))

@@ -46,7 +46,9 @@ struct ap_trace_reading {
     uint32_t open_free; /* index + 1 of a slot to use again; 0 = there is none */
     unsigned arrays;    /* traceEvents members met */
     bool looks_like_snapshot, looks_like_tensorrt, looks_like_execution_trace;
-    struct ap_known_category { /* the few that most events are of */
+    bool has_snapshot;          /* beside the events */
+    uint64_t snapshot_at_bytes; /* where it begins */
+    struct ap_known_category {  /* the few that most events are of */
         char text[24];
         uint32_t bytes, index; /* bytes 0 = none */
     } known_categories[16];

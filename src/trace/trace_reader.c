@@ -85,6 +85,14 @@ static enum ap_status read_schema(struct ap_trace_reading *reading, struct ap_er
     return is && !reading->arrays ? ap_speedscope_begin(reading, reterr) : AP_OK;
 }
 
+/* A document of both is read as what it was given as, or as what comes first. */
+static void note_snapshot(struct ap_trace_reading *reading)
+{
+    if (!reading->has_snapshot)
+        reading->snapshot_at_bytes = ap_json_offset(reading->json);
+    reading->has_snapshot = true;
+}
+
 static enum ap_status take_member(struct ap_trace_reading *reading, struct ap_text key, struct ap_error *reterr)
 {
     if (ap_text_is(key, "traceEvents"))
@@ -98,6 +106,8 @@ static enum ap_status take_member(struct ap_trace_reading *reading, struct ap_te
         if (taken != AP_END)
             return taken;
     }
+    if (ap_text_is(key, "segments") || ap_text_is(key, "device_traces"))
+        note_snapshot(reading);
     if (!reading->arrays) {
         if (ap_text_is(key, "segments") || ap_text_is(key, "device_traces"))
             reading->looks_like_snapshot = true;
@@ -201,6 +211,8 @@ static enum ap_status finish(struct ap_trace_reading *reading, enum ap_status st
         status = check_identity(reading, reterr);
     if (status != AP_OK)
         return status;
+    if (reading->has_snapshot)
+        ap_note(reading->notes, AP_COUNTER_two_forms, reading->snapshot_at_bytes);
     ap_trace_close_open(reading);
     if (reading->trace->event_count == reading->trace->ph_counts['M']) /* names of processes and threads tell of no time */
         ap_note_many(reading->notes, AP_COUNTER_no_events, 1);

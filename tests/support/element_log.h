@@ -192,8 +192,11 @@ static inline enum ap_status slow_members(struct slow_element *slow, const char 
         status = ap_json_next(slow->run->json, &token, &slow->run->error);
         if (status == AP_OK && entered && token.kind == AP_JSON_OBJECT_BEGIN)
             status = slow_members(slow, entered); /* one level: @parent is set then */
-        else if (status == AP_OK)
+        else if (status == AP_OK) {
+            if (entered && token.kind != AP_JSON_NULL && !(token.kind == AP_JSON_NONFINITE && token.text[0] == 'n'))
+                ap_note(&slow->run->notes, AP_COUNTER_member_type, token.offset_bytes);
             status = slow_take(slow, value, &token);
+        }
         if (status != AP_OK)
             return status;
     }

@@ -315,7 +315,8 @@ static void the_last_duplicate_counts(void)
          "outcome 0 at 1\n  6 kind 6 2\nstatus 1\nduplicate-key 1 first 0\n", "the last member object counts as a whole");
     says("[{\"args\":{\"bytes\":1},\"args\":null}]", true, "outcome 0 at 1\nstatus 1\nduplicate-key 1 first 0\n",
          "also where the last one is no object");
-    says("[{\"args\":[],\"args\":{\"bytes\":1}}]", true, "outcome 0 at 1\n  6 kind 6 1\nstatus 1\nduplicate-key 1 first 0\n",
+    says("[{\"args\":[],\"args\":{\"bytes\":1}}]", true,
+         "outcome 0 at 1\n  6 kind 6 1\nstatus 1\nduplicate-key 1 first 0\nmember-of-wrong-type 1 first 9\n",
          "or the first one is none");
     says("[{\"args\":{\"x\":1,\"x\":2,\"bytes\":1,\"bytes\":3}}]", true,
          "outcome 0 at 1\n  6 kind 6 3\nstatus 1\nduplicate-key 2 first 0\n", "within a member object too");
@@ -333,7 +334,7 @@ static void args_may_be_anything(void)
          "\"ph\":1}]",
          true,
          "outcome 0 at 1\n  0 kind 6 1\noutcome 0 at 22\n  0 kind 6 1\noutcome 0 at 31\n  0 kind 6 1\n"
-         "outcome 0 at 61\n  0 kind 6 1\noutcome 0 at 82\n  0 kind 6 1\nstatus 1\n",
+         "outcome 0 at 61\n  0 kind 6 1\noutcome 0 at 82\n  0 kind 6 1\nstatus 1\nmember-of-wrong-type 2 first 39\n",
          "args that are null, missing, an array, a text or empty");
 }
 
@@ -347,7 +348,7 @@ static void layouts_that_nearly_repeat(void)
     says("[{\"args\":5,\"ph\":1},{\"args\":{\"bytes\":2},\"ph\":1},{\"args\":5,\"ph\":1},{\"args\":{\"bytes\":3},\"ph\":1}]",
          true,
          "outcome 0 at 1\n  0 kind 6 1\noutcome 0 at 19\n  0 kind 6 1\n  6 kind 6 2\noutcome 0 at 47\n  0 kind 6 1\n"
-         "outcome 0 at 65\n  0 kind 6 1\n  6 kind 6 3\nstatus 1\n",
+         "outcome 0 at 65\n  0 kind 6 1\n  6 kind 6 3\nstatus 1\nmember-of-wrong-type 2 first 9\n",
          "args that were a number and now are an object");
     says("[{\"ts\":92879398.212,\"ph\":1},{\"ts\":\"aten::co\",\"\":\"\",\"ph\":2},{\"ts\":1234567,\"ph\":3}]", true,
          "outcome 0 at 1\n  0 kind 6 1\n  4 kind 6 92879398.212\noutcome 0 at 28\n  0 kind 6 2\n  4 kind 5 aten::co\n"

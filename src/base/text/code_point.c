@@ -55,19 +55,19 @@ size_t ap_code_point_encode(uint32_t code_point, char to[4])
 
 bool ap_code_point_is_hidden_beyond_ascii(uint32_t code_point)
 {
-    /* Unicode's Cc, Cf, Zl, Zp and Default_Ignorable_Code_Point, in ranges */
+    /* Unicode's Cc, Cf, Zl, Zp, Default_Ignorable_Code_Point and noncharacters, in ranges */
     static const struct {
         uint32_t first, last;
     } hidden[] = {
         { 0x007F, 0x009F },   { 0x00AD, 0x00AD },   { 0x034F, 0x034F },   { 0x0600, 0x0605 },   { 0x061C, 0x061C },
         { 0x06DD, 0x06DD },   { 0x070F, 0x070F },   { 0x0890, 0x0891 },   { 0x08E2, 0x08E2 },   { 0x115F, 0x1160 },
         { 0x17B4, 0x17B5 },   { 0x180B, 0x180F },   { 0x200B, 0x200F },   { 0x2028, 0x202E },   { 0x2060, 0x206F },
-        { 0x3164, 0x3164 },   { 0xFE00, 0xFE0F },   { 0xFEFF, 0xFEFF },   { 0xFFA0, 0xFFA0 },   { 0xFFF0, 0xFFFB },
-        { 0x110BD, 0x110BD }, { 0x110CD, 0x110CD }, { 0x13430, 0x1343F }, { 0x1BCA0, 0x1BCA3 }, { 0x1D173, 0x1D17A },
-        { 0xE0000, 0xE0FFF },
+        { 0x3164, 0x3164 },   { 0xFDD0, 0xFDEF },   { 0xFE00, 0xFE0F },   { 0xFEFF, 0xFEFF },   { 0xFFA0, 0xFFA0 },
+        { 0xFFF0, 0xFFFB },   { 0x110BD, 0x110BD }, { 0x110CD, 0x110CD }, { 0x13430, 0x1343F }, { 0x1BCA0, 0x1BCA3 },
+        { 0x1D173, 0x1D17A }, { 0xE0000, 0xE0FFF },
     };
     for (size_t i = 0; i < AP_COUNT_OF(hidden) && code_point >= hidden[i].first; i++)
         if (code_point <= hidden[i].last)
             return true;
-    return false;
+    return (code_point & 0xFFFE) == 0xFFFE; /* the last two of each plane */
 }

@@ -65,6 +65,14 @@ static enum ap_status add_shut(struct listing *listing, const char *path, int de
     return AP_OK;
 }
 
+/* A limit of the process says nothing of the file: the same would be told of all behind it. */
+static enum ap_status add_unopened(struct listing *listing, const char *path, int depth, int why, struct ap_error *reterr)
+{
+    if (why == EMFILE || why == ENFILE)
+        return ap_fail(reterr, AP_ERROR_LIMIT, "cannot open what the folder holds: %s", strerror(why));
+    return add_shut(listing, path, depth, reterr);
+}
+
 static enum ap_status list_path(struct listing *listing, const char *path, int depth, struct ap_error *reterr);
 
 /* "FOLDER/NAME" in the arena; NULL without memory. */
@@ -84,7 +92,7 @@ static const char *path_below(struct ap_arena *arena, const char *folder, const 
 
 static enum ap_status list_folder(struct listing *listing, DIR *folder, const char *path, int depth, struct ap_error *reterr)
 {
-    for (const struct dirent *entry; (entry = readdir(folder));) {
+    for (const struct dirent *entry; errno = 0, (entry = readdir(folder));) {
         if (entry->d_name[0] == '.')
             continue;
         const char *below = path_below(&listing->files->arena, path, entry->d_name);
@@ -92,7 +100,7 @@ static enum ap_status list_folder(struct listing *listing, DIR *folder, const ch
             return ap_fail_memory(listing->files->arena.gate, reterr);
         AP_TRY(list_path(listing, below, depth + 1, reterr));
     }
-    return AP_OK;
+    return errno ? add_shut(listing, path, depth, reterr) : AP_OK; /* nobody knows what else it holds */
 }
 
 /* A link may lead back up. */
@@ -139,7 +147,7 @@ static enum ap_status list_path(struct listing *listing, const char *path, int d
     int fd;
     enum ap_status opened = open_path(listing->opener, path, &fd, depth ? NULL : reterr);
     if (opened != AP_OK)
-        return depth ? add_shut(listing, path, depth, reterr) : opened;
+        return depth ? add_unopened(listing, path, depth, errno, reterr) : opened;
     if (fstat(fd, &status) != 0) {
         (void)close(fd);
         return add_file(listing, path, depth, NULL, "cannot be looked at", reterr);

@@ -44,7 +44,7 @@ static void write_code_point(struct ap_out *out, uint32_t code_point)
     case '\'': ap_out_string(out, "&#39;"); return;
     default: break;
     }
-    if (ap_code_point_is_hidden(code_point) || code_point == 0xFFFE || code_point == 0xFFFF) /* XML has no place for these */
+    if (ap_code_point_is_hidden(code_point)) /* among them all that XML has no place for */
         ap_out_format(out, "\\u{%x}", (unsigned)code_point);
     else
         ap_out_text(out, (struct ap_text){ utf8, ap_code_point_encode(code_point, utf8) });

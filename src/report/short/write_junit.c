@@ -8,12 +8,6 @@
 
 #include "poison.h"
 
-/* XML 1.0 has no way to write most control characters; others hide or reorder what stands beside them. */
-static bool is_xml_character(uint32_t point)
-{
-    return !ap_code_point_is_hidden(point) && point != 0xfffe && point != 0xffff;
-}
-
 /* For attributes and for text alike. */
 static void write_escaped(struct ap_out *out, struct ap_text text)
 {
@@ -29,7 +23,7 @@ static void write_escaped(struct ap_out *out, struct ap_text text)
         case '\n':
         case '\r': ap_out_format(out, "&#%u;", (unsigned)point); break;
         default:
-            point = is_xml_character(point) ? point : AP_CODE_POINT_REPLACEMENT;
+            point = !ap_code_point_is_hidden(point) ? point : AP_CODE_POINT_REPLACEMENT;
             ap_out_text(out, (struct ap_text){ bytes, ap_code_point_encode(point, bytes) });
         }
     }

@@ -41,7 +41,7 @@ KNOWN = {
     "modules_one_in_the_other": 78,
     "signatures": 181,
     "instants": 68,
-    "collectives": 117,
+    "collectives": 62,
     "steps": 81,
 }
 CASES = {}

@@ -283,7 +283,7 @@ static enum ap_status open_collectives(struct ap_trace_table *table, struct ap_e
 {
     const struct ap_trace_rows *view = table->view;
     AP_TRY(ap_collective_rows_init(&table->collectives, view->facts->trace, &view->facts->tree, &view->facts->links,
-                                   &view->facts->families, view->facts->gate, reterr));
+                                   &view->facts->families, true, view->facts->gate, reterr));
     for (size_t i = 0; i < table->collectives.count; i++)
         AP_TRY(keep(table, (uint32_t)i, reterr));
     return AP_OK;
@@ -293,23 +293,24 @@ static void fill_collective(void *self, size_t index, struct ap_model *model, st
 {
     const struct ap_trace_table *table = self;
     const struct ap_trace_rows *view = table->view;
-    const struct ap_collective_row *of = &table->collectives.rows[table->rows[index]];
-    const struct ap_collective *told =
-        of->details == AP_NO_ROW ? NULL : ap_trace_collective(view->facts->trace, of->details);
-    ap_add_row_id(model, to, "row_id", of->row);
+    const struct ap_collective_row *row = &table->collectives.rows[table->rows[index]];
+    const struct ap_collective_kind *of = ap_collective_kind(&table->collectives, row);
+    const struct ap_collective *told = ap_trace_collective_of(view->facts->trace, of->what);
+    struct ap_collective_cover cover = table->collectives.own[table->rows[index]].cover;
+    ap_add_row_id(model, to, "row_id", row->row);
     ap_add_string(model, to, "operation", ap_collective_operation_name((enum ap_collective_operation)of->operation));
-    ap_add_row_name(view, model, to, "name", of->row);
+    ap_add_row_name(view, model, to, "name", row->row);
     ap_add_bool(model, to, "on_host", of->on_host);
     ap_add_known_bytes(model, to, "bytes", of->bytes >= 0, of->bytes);
     ap_add_known_string(model, to, "dtype", of->dtype, ap_collective_dtype_name(of->dtype));
     ap_add_known_count(model, to, "group_size", of->group_size > 0, of->group_size);
     ap_add_name(view->facts->trace, model, to, "group", told ? told->group_name.id : 0);
-    ap_add_place(view->facts->trace, of->row, model, to);
-    ap_add_known_time(model, to, "exposed_us", !of->on_host, of->exposed_ns);
-    ap_add_known_time(model, to, "overlap_us", !of->on_host, of->overlap_ns);
+    ap_add_place(view->facts->trace, row->row, model, to);
+    ap_add_known_time(model, to, "exposed_us", !of->on_host, cover.exposed_ns);
+    ap_add_known_time(model, to, "overlap_us", !of->on_host, cover.overlap_ns);
     ap_add_number_per(model, to, "algbw_gigabytes_per_s", (double)of->bytes,
-                      of->bytes >= 0 ? (double)view->facts->trace->events.dur_ns[of->row] : 0);
-    ap_add_step_of(view, model, to, view->facts->trace->events.start_ns[of->row]);
+                      of->bytes >= 0 ? (double)view->facts->trace->events.dur_ns[row->row] : 0);
+    ap_add_step_of(view, model, to, view->facts->trace->events.start_ns[row->row]);
 }
 
 /* ---- steps ---- */

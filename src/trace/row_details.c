@@ -46,11 +46,25 @@ enum ap_status ap_trace_add_work_detail(struct ap_trace *trace, struct ap_work_d
     return AP_OK;
 }
 
+/* Of the next collective. Few writers tell any. */
+static enum ap_status add_sequence(struct ap_trace *trace, int64_t sequence, struct ap_error *reterr)
+{
+    size_t count = trace->collective_count + 1;
+    if (sequence < 0)
+        return AP_OK;
+    AP_TRY(AP_RESERVE(trace->gate, trace->collective_sequences, trace->collective_sequence_capacity, count, reterr));
+    while (trace->collective_sequence_count < count - 1)
+        trace->collective_sequences[trace->collective_sequence_count++] = -1;
+    trace->collective_sequences[trace->collective_sequence_count++] = sequence;
+    return AP_OK;
+}
+
 enum ap_status ap_trace_add_collective(struct ap_trace *trace, uint32_t row, struct ap_collective collective,
                                        int64_t sequence, struct ap_error *reterr)
 {
-    struct ap_collective_call call = { .row = row, .sequence = sequence };
+    struct ap_collective_call call = { .row = row };
     AP_TRY(ap_strpool_intern(&trace->collective_kinds, (const char *)&collective, sizeof(collective), &call.what, reterr));
+    AP_TRY(add_sequence(trace, sequence, reterr));
     AP_TRY_ADD(trace->gate, trace->collectives, trace->collective_count, trace->collective_capacity, reterr, call);
     return AP_OK;
 }
@@ -83,16 +97,22 @@ void ap_trace_release_details(struct ap_trace *trace)
     AP_FREE(gate, trace->work_details, trace->work_detail_capacity);
     AP_FREE(gate, trace->sync_details, trace->sync_detail_capacity);
     AP_FREE(gate, trace->collectives, trace->collective_capacity);
+    AP_FREE(gate, trace->collective_sequences, trace->collective_sequence_capacity);
     AP_FREE(gate, trace->launched_names, trace->launched_name_capacity);
     AP_FREE(gate, trace->memory_instants, trace->memory_instant_capacity);
     ap_mem_free(gate, trace->signature, trace->signature_capacity);
     AP_FREE(gate, trace->wants_arguments, trace->wants_arguments_capacity);
 }
 
+const struct ap_collective *ap_trace_collective_of(const struct ap_trace *trace, struct ap_str what)
+{
+    const void *collective = ap_strpool_text(&trace->collective_kinds, what).data;
+    return what.id ? collective : NULL;
+}
+
 const struct ap_collective *ap_trace_collective(const struct ap_trace *trace, size_t number)
 {
-    const void *collective = ap_strpool_text(&trace->collective_kinds, trace->collectives[number].what).data;
-    return collective;
+    return ap_trace_collective_of(trace, trace->collectives[number].what);
 }
 
 uint32_t ap_row_collective_number(const struct ap_trace *trace, uint32_t row)

@@ -81,7 +81,6 @@ struct ap_collective {
 struct ap_collective_call {
     uint32_t row;
     struct ap_str what; /* of trace->collective_kinds; see ap_trace_collective() */
-    int64_t sequence;   /* number of the call in its group; -1 = not told */
 };
 
 /** The kernel that a call launches, where the call tells it (ROCm): also while a graph is captured and nothing runs. In
@@ -184,6 +183,8 @@ struct ap_trace {
     size_t sync_detail_count, sync_detail_capacity;
     struct ap_collective_call *collectives;
     size_t collective_count, collective_capacity;
+    int64_t *collective_sequences; /* see ap_trace_collective_sequence(); up to the last one that is told */
+    size_t collective_sequence_count, collective_sequence_capacity;
     struct ap_launched_name *launched_names;
     size_t launched_name_count, launched_name_capacity;
     struct ap_memory_event *memory_instants;
@@ -339,6 +340,15 @@ static inline int64_t ap_row_bytes(const struct ap_trace *trace, uint32_t row)
 
 /** What the call says: @number is that of one of trace->collectives. */
 const struct ap_collective *ap_trace_collective(const struct ap_trace *trace, size_t number);
+
+/** The number of the call in its group; -1 = not told. */
+static inline int64_t ap_trace_collective_sequence(const struct ap_trace *trace, size_t number)
+{
+    return number < trace->collective_sequence_count ? trace->collective_sequences[number] : -1;
+}
+
+/** What @what of trace->collective_kinds says; NULL where it is absent. */
+const struct ap_collective *ap_trace_collective_of(const struct ap_trace *trace, struct ap_str what);
 
 /** Number in trace->collectives of a collective's host operator or kernel; AP_NO_ROW for all other rows. */
 uint32_t ap_row_collective_number(const struct ap_trace *trace, uint32_t row);

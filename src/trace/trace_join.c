@@ -248,14 +248,14 @@ static enum ap_status add_collectives(const struct ap_trace_join *join, struct a
                                       size_t rows_before, struct ap_error *reterr)
 {
     for (size_t i = 0; i < part->collective_count; i++) {
-        const struct ap_collective_call *call = &part->collectives[i];
+        uint32_t row = part->collectives[i].row + (uint32_t)rows_before;
         struct ap_collective collective = *ap_trace_collective(part, i);
         collective.name = str_in_whole(join, collective.name);
         collective.dtype = str_in_whole(join, collective.dtype);
         collective.group_name = str_in_whole(join, collective.group_name);
         collective.group_description = str_in_whole(join, collective.group_description);
         collective.group_ranks = str_in_whole(join, collective.group_ranks);
-        AP_TRY(ap_trace_add_collective(whole, call->row + (uint32_t)rows_before, collective, call->sequence, reterr));
+        AP_TRY(ap_trace_add_collective(whole, row, collective, ap_trace_collective_sequence(part, i), reterr));
     }
     return AP_OK;
 }

@@ -344,7 +344,7 @@ static enum ap_status carry_collective(struct part *part, uint32_t row, struct a
     for (size_t i = 0; i < AP_COUNT_OF(strings); i++)
         AP_TRY(carry_string(part, strings[i], reterr));
     return ap_trace_add_collective(part->to, (uint32_t)(part->to->events.count - 1), copy,
-                                   part->from->collectives[number].sequence, reterr);
+                                   ap_trace_collective_sequence(part->from, number), reterr);
 }
 
 static enum ap_status carry_row(struct part *part, uint32_t row, struct ap_error *reterr)

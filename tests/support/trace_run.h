@@ -125,7 +125,7 @@ static inline void log_details(struct text_log *log, const struct ap_trace *trac
         const struct ap_collective *collective = ap_trace_collective(trace, i);
         log_format(log, "\ncollective %u %lld %lld %lld %lld", trace->collectives[i].row, (long long)collective->in_elements,
                    (long long)collective->out_elements, (long long)collective->group_size,
-                   (long long)trace->collectives[i].sequence);
+                   (long long)ap_trace_collective_sequence(trace, i));
         log_str(log, &trace->strings, collective->name);
         log_str(log, &trace->strings, collective->dtype);
         log_str(log, &trace->strings, collective->group_ranks);

@@ -10,6 +10,7 @@
 #include "mem.h"
 #include "notes.h"
 #include "out.h"
+#include "near_pairs.h"
 #include "pair_map.h"
 #include "quantile.h"
 #include "random.h"
@@ -936,6 +937,32 @@ static void pairs_keep_their_numbers(void)
     is_u64(gate.used_bytes, 0, "and nothing is held");
 }
 
+/* As above, and each id twice: with one first key, and with another one for every fifth. */
+static void pairs_of_ids_keep_their_numbers(void)
+{
+    struct ap_gate gate;
+    struct ap_near_pairs pairs;
+    uint32_t number, expected = 0;
+    bool same = true;
+    ap_gate_init(&gate, 0);
+    is_int(ap_near_pairs_init(&pairs, &gate, 1000, NULL), AP_OK, "room for ids");
+    for (int time = 0; time < 2; time++, expected = 0)
+        for (uint32_t id = 0; id < 1000; id++) {
+            same = same && ap_near_pairs_add(&pairs, 7, id, &number, NULL) == AP_OK && number == expected++;
+            for (uint32_t other = 8; other < 10 && id % 5 == 0; other++)
+                same = same && ap_near_pairs_add(&pairs, other, id, &number, NULL) == AP_OK && number == expected++;
+        }
+    ok(same && pairs.count == 1400, "pairs have numbers in order of first sight, also when they come again");
+    gate.fail_after = 0;
+    enum ap_status status = AP_OK;
+    for (uint32_t i = 10; status == AP_OK && i < 10000; i++)
+        status = ap_near_pairs_add(&pairs, i, 0, &number, NULL);
+    is_int(status, AP_ERROR_MEMORY, "a refusal is told");
+    gate.fail_after = -1;
+    ap_near_pairs_release(&pairs);
+    is_u64(gate.used_bytes, 0, "and nothing is held");
+}
+
 /* ---------------------------------------------------------------------------------------------------------- words */
 
 static void each_front_end_has_its_words(void)
@@ -1040,6 +1067,7 @@ int main(void)
     stretches_overlap_however_they_came();
     a_map_of_nothing_and_without_memory();
     pairs_keep_their_numbers();
+    pairs_of_ids_keep_their_numbers();
     equal_texts_have_equal_ids();
     texts_alike_at_their_ends_differ();
     any_bytes_can_be_interned();

@@ -559,6 +559,7 @@ static int compare_with_ticks(const struct ap_collective_rows *collectives, cons
 {
     int wrong = 0;
     int64_t busy = 0, exposed = 0, overlap = 0;
+    struct ap_collective_cover of_all = { 0, 0 };
     for (int64_t device = 0; device < 2; device++)
         for (int64_t tick = 0; tick < 2 * TICKS; tick++) {
             bool communicates = covered(intervals, 1, device, tick);
@@ -574,8 +575,13 @@ static int compare_with_ticks(const struct ap_collective_rows *collectives, cons
             own_exposed += !covered(intervals, 6, own->device, tick);
             own_overlap += covered(intervals, 2, own->device, tick);
         }
-        wrong += own_exposed != collectives->rows[i].exposed_ns || own_overlap != collectives->rows[i].overlap_ns;
+        wrong += own_exposed != collectives->own[i].cover.exposed_ns || own_overlap != collectives->own[i].cover.overlap_ns;
+        of_all.exposed_ns += own_exposed;
+        of_all.overlap_ns += own_overlap;
     }
+    if (collectives->count) /* all are of one kind */
+        wrong +=
+            of_all.exposed_ns != collectives->covers[0].exposed_ns || of_all.overlap_ns != collectives->covers[0].overlap_ns;
     return wrong;
 }
 
@@ -602,7 +608,7 @@ static void exposed_time_equals_a_slow_count(void)
             ap_host_tree_init(&tree, trace, &order, &gate, NULL) != AP_OK ||
             ap_links_init(&links, trace, &order, &tree, &gate, NULL) != AP_OK ||
             ap_kernel_families_init(&families, trace, &gate, NULL) != AP_OK ||
-            ap_collective_rows_init(&collectives, trace, &tree, &links, &families, &gate, NULL) != AP_OK)
+            ap_collective_rows_init(&collectives, trace, &tree, &links, &families, true, &gate, NULL) != AP_OK)
             abort();
         wrong += compare_with_ticks(&collectives, intervals);
         ap_collective_rows_release(&collectives);

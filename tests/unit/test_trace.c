@@ -955,7 +955,8 @@ static void collectives_tell_size_and_group(void)
            str_is(&run, op->group_name, "0") && str_is(&run, op->group_description, "default_pg") &&
            str_is(&run, op->group_ranks, "[0, 1]"),
        "and texts");
-    ok(run.trace->collectives[0].sequence == 3 && run.trace->collectives[2].sequence == -1, "the number of the call");
+    ok(ap_trace_collective_sequence(run.trace, 0) == 3 && ap_trace_collective_sequence(run.trace, 2) == -1,
+       "the number of the call");
     ok(op == ap_row_collective(run.trace, 2), "what is said twice is kept once");
     ok(ap_row_collective(run.trace, 2) && ap_row_work(run.trace, 2), "a kernel tells of both");
     ok(bare && bare->in_elements == -1 && bare->group_size == -1 && !bare->dtype.id, "what is missing is not told");

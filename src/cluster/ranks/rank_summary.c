@@ -106,18 +106,21 @@ static enum ap_status list_collectives(struct summary *summary, struct ap_error 
     size_t link = 0;
     for (size_t i = 0; i < summary->rows.count && i < COLLECTIVES_MAX; i++) {
         const struct ap_collective_row *row = &summary->rows.rows[i];
-        const struct ap_collective *told = row->details == AP_NO_ROW ? NULL : ap_trace_collective(trace, row->details);
-        uint32_t launch = row->on_host ? AP_NO_ROW : launch_of(summary, row, &link);
+        const struct ap_collective_kind *kind = ap_collective_kind(&summary->rows, row);
+        const struct ap_collective *told = ap_trace_collective_of(trace, kind->what);
+        uint32_t launch = kind->on_host ? AP_NO_ROW : launch_of(summary, row, &link);
         int64_t dur_ns = trace->events.dur_ns[row->row];
-        struct ap_rank_collective added = { .start_ns = trace->events.start_ns[row->row],
-                                            .dur_ns = dur_ns,
-                                            .exposed_ns = dur_ns,
-                                            .sequence = told ? trace->collectives[row->details].sequence : -1,
-                                            .peer = told ? told->peer : -1,
-                                            .bytes = row->bytes,
-                                            .step = step_at(summary, launch == AP_NO_ROW ? row->row : launch),
-                                            .operation = row->operation,
-                                            .on_host = row->on_host };
+        struct ap_rank_collective added = {
+            .start_ns = trace->events.start_ns[row->row],
+            .dur_ns = dur_ns,
+            .exposed_ns = dur_ns,
+            .sequence = told ? ap_trace_collective_sequence(trace, summary->rows.own[i].details) : -1,
+            .peer = told ? told->peer : -1,
+            .bytes = kind->bytes,
+            .step = step_at(summary, launch == AP_NO_ROW ? row->row : launch),
+            .operation = kind->operation,
+            .on_host = kind->on_host
+        };
         if (dur_ns < 0)
             continue;
         if (told)
@@ -261,7 +264,7 @@ static enum ap_status add_collectives(struct summary *summary, struct ap_error *
 {
     const struct ap_facts *facts = summary->facts;
     struct ap_rank_summary *to = summary->to;
-    AP_TRY(ap_collective_rows_init(&summary->rows, summary->trace, &facts->tree, &facts->links, &facts->families,
+    AP_TRY(ap_collective_rows_init(&summary->rows, summary->trace, &facts->tree, &facts->links, &facts->families, true,
                                    facts->gate, reterr));
     AP_TRY(list_collectives(summary, reterr));
     ap_sort(to->collectives, to->collective_count, sizeof(to->collectives[0]), by_start);

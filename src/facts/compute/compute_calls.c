@@ -9,6 +9,7 @@
 #include "engine_steps.h"
 #include "kernel_name.h"
 #include "kept_cost.h"
+#include "near_pairs.h"
 #include "pair_map.h"
 #include "rows_of.h"
 #include "sort.h"
@@ -23,17 +24,15 @@ struct finding {
     const struct ap_trace *trace;
     uint8_t *formulas;                     /* by name id, plus one; 0 = no operator has the name */
     struct ap_row_set above[2];            /* rows around a call that multiplies; around another one */
-    struct ap_pair_map signatures, shapes; /* (name, signature); (number of that, arguments), where it has some */
-    uint32_t *plain; /* by number of the signature: that of its shape without arguments, plus one; 0 = none yet */
-    size_t plain_capacity;
-    uint32_t *with_arguments; /* by number in shapes: likewise */
+    struct ap_near_pairs plain;            /* (name, signature) of calls that tell no arguments; counts all shapes */
+    struct ap_pair_map signatures, shapes; /* of those that do: the same; (number of that, arguments) */
+    uint32_t *with_arguments;              /* by number in shapes: that of all shapes */
     size_t with_arguments_capacity;
-    uint32_t shape_count;
     struct ap_pair_map groups; /* (number of that, name of the engine's step where lengths are of it, or 0) */
     uint8_t *by_step;          /* by number of shapes: 1 = of packed sequences, 2 = not */
     size_t by_step_capacity;
     struct ap_engine_steps steps;
-    int64_t *longest_ns;                    /* by group: of a call */
+    int64_t *longest_ns;                    /* by number of the full group: of a call */
     uint32_t *kernel_of;                    /* by call: its longest kernel; NULL on the host */
     const struct ap_mapped_kernel **mapped; /* by row of a kernel in a graph: what the mapping tells; NULL = there is none */
     uint32_t *replayed;                     /* likewise: the first kernel of its call */
@@ -256,32 +255,85 @@ static void take_lengths(struct ap_call_cost *cost, const struct ap_engine_step_
 static enum ap_status number_shape(struct finding *finding, const struct called *called, uint32_t *ret_shape,
                                    struct ap_error *reterr)
 {
-    struct ap_gate *gate = finding->compute->gate;
-    uint32_t number, known = finding->signatures.count, *shape;
+    uint32_t number, known = finding->shapes.count;
+    if (!called->arguments.id)
+        return ap_near_pairs_add(&finding->plain, called->name, called->signature.id, ret_shape, reterr);
     AP_TRY(ap_pair_map_add(&finding->signatures, called->name, called->signature.id, &number, reterr));
-    AP_TRY(AP_RESERVE(gate, finding->plain, finding->plain_capacity, (size_t)number + 1, reterr));
-    if (number == known)
-        finding->plain[number] = 0;
-    shape = &finding->plain[number];
-    if (called->arguments.id) {
-        known = finding->shapes.count;
-        AP_TRY(ap_pair_map_add(&finding->shapes, number, called->arguments.id, &number, reterr));
-        AP_TRY(AP_RESERVE(gate, finding->with_arguments, finding->with_arguments_capacity, (size_t)number + 1, reterr));
-        if (number == known)
-            finding->with_arguments[number] = 0;
-        shape = &finding->with_arguments[number];
+    AP_TRY(ap_pair_map_add(&finding->shapes, number, called->arguments.id, &number, reterr));
+    if (number == known) {
+        AP_TRY(AP_RESERVE(finding->compute->gate, finding->with_arguments, finding->with_arguments_capacity,
+                          (size_t)number + 1, reterr));
+        finding->with_arguments[number] = finding->plain.count++;
     }
-    if (!*shape)
-        *shape = ++finding->shape_count;
-    *ret_shape = *shape - 1;
+    *ret_shape = finding->with_arguments[number];
     return AP_OK;
+}
+
+/* The full group of that number, which it becomes where it was alone. */
+static enum ap_status fill_group(struct finding *finding, uint32_t number, struct ap_compute_group **ret_group,
+                                 struct ap_error *reterr)
+{
+    struct ap_compute *compute = finding->compute;
+    struct ap_kept_cost *kept = &compute->kept[number];
+    if (kept->is_alone) {
+        struct called called = called_at(finding, kept->at);
+        struct ap_compute_group group = { .cost = *kept,
+                                          .name = called.name,
+                                          .signature = called.signature.id,
+                                          .longest_row = kept->at,
+                                          .count = 1,
+                                          .first_call = ap_row_set_number(&compute->counted, kept->at) };
+        group.cost.is_alone = false;
+        AP_TRY_ADD(compute->gate, compute->full, compute->full_count, compute->full_capacity, reterr, group);
+        kept->is_alone = false;
+        kept->at = (uint32_t)compute->full_count - 1;
+    }
+    *ret_group = &compute->full[kept->at];
+    return AP_OK;
+}
+
+const struct ap_compute_group *ap_compute_group_at(const struct ap_compute *compute, uint32_t number,
+                                                   struct ap_compute_group *room)
+{
+    const struct ap_kept_cost *kept = &compute->kept[number];
+    if (!kept->is_alone)
+        return &compute->full[kept->at];
+    int64_t ns = compute->is_host ? compute->trace->events.dur_ns[kept->at] : 0;
+    *room = (struct ap_compute_group){ .cost = *kept,
+                                       .name = compute->trace->events.name[kept->at],
+                                       .signature = ap_row_op(compute->trace, kept->at)->signature.id,
+                                       .longest_row = kept->at,
+                                       .count = 1,
+                                       .timed_count = compute->is_host,
+                                       .total_ns = ns,
+                                       .median_ns = ns };
+    return room;
+}
+
+static enum ap_status add_group(struct finding *finding, uint32_t row, const struct ap_engine_step *step,
+                                struct ap_error *reterr)
+{
+    struct ap_compute *compute = finding->compute;
+    struct ap_compute_group *group;
+    struct ap_call_cost cost;
+    cost_of(finding, row, &cost);
+    if (step)
+        take_lengths(&cost, &step->told);
+    AP_TRY(AP_RESERVE(compute->gate, compute->kept, compute->kept_capacity, (size_t)compute->group_count + 1, reterr));
+    struct ap_kept_cost *kept = &compute->kept[compute->group_count];
+    AP_TRY(ap_keep_cost(compute, &cost, kept, reterr));
+    kept->is_alone = true;
+    kept->at = row;
+    compute->group_count++;
+    bool is_of_trace = ap_row_kind(finding->trace->events.tag[row]) == AP_KIND_operator;
+    return is_of_trace ? AP_OK : fill_group(finding, compute->group_count - 1, &group, reterr);
 }
 
 static enum ap_status group_of(struct finding *finding, uint32_t row, uint32_t *ret_group, struct ap_error *reterr)
 {
-    struct ap_compute *compute = finding->compute;
     struct called called = called_at(finding, row);
-    uint32_t shape, before = compute->group_count;
+    struct ap_compute_group *group;
+    uint32_t shape;
     bool needs;
     AP_TRY(number_shape(finding, &called, &shape, reterr));
     AP_TRY(needs_step(finding, row, shape, &needs, reterr));
@@ -290,16 +342,11 @@ static enum ap_status group_of(struct finding *finding, uint32_t row, uint32_t *
     *ret_group = shape; /* where no step of an engine tells lengths */
     if (finding->steps.count)
         AP_TRY(ap_pair_map_add(&finding->groups, shape, step_name, ret_group, reterr));
-    if (*ret_group != before)
-        return AP_OK;
-    AP_TRY(AP_RESERVE(compute->gate, compute->groups, compute->group_capacity, (size_t)before + 1, reterr));
-    struct ap_compute_group *group = &compute->groups[compute->group_count++];
-    struct ap_call_cost cost;
-    *group = (struct ap_compute_group){ .name = called.name, .signature = called.signature.id, .longest_row = row };
-    cost_of(finding, row, &cost);
-    if (step)
-        take_lengths(&cost, &step->told);
-    return ap_keep_cost(compute, &cost, &group->cost, reterr);
+    if (*ret_group == finding->compute->group_count)
+        return add_group(finding, row, step, reterr);
+    AP_TRY(fill_group(finding, *ret_group, &group, reterr));
+    group->count++;
+    return AP_OK;
 }
 
 static enum ap_status group_calls(struct finding *finding, struct ap_error *reterr)
@@ -307,13 +354,12 @@ static enum ap_status group_calls(struct finding *finding, struct ap_error *rete
     struct ap_compute *compute = finding->compute;
     if (!compute->counted.count)
         return AP_OK;
+    AP_TRY(ap_near_pairs_init(&finding->plain, compute->gate, (size_t)ap_strpool_count(&finding->trace->signatures) + 1,
+                              reterr));
     AP_TRY(AP_ALLOC(compute->gate, compute->group_of, compute->counted.count, reterr));
-    for (uint32_t row = 0, call = 0; call < compute->counted.count; row++) {
+    for (uint32_t row = 0, call = 0; call < compute->counted.count; row++, call++) {
         row = ap_row_set_next(&compute->counted, row);
         AP_TRY(group_of(finding, row, &compute->group_of[call], reterr));
-        struct ap_compute_group *group = &compute->groups[compute->group_of[call]];
-        group->first_call = group->count++ ? group->first_call : call;
-        call++;
     }
     return AP_OK;
 }
@@ -347,7 +393,38 @@ static uint32_t call_of(const struct finding *finding, const struct ap_device_ro
     return row == AP_NO_ROW ? AP_ROW_SET_NONE : ap_row_set_number(&finding->compute->counted, row);
 }
 
-static void take_kernel(struct finding *finding, const struct ap_device_row *linked)
+/* Of a call. */
+static enum ap_status take_call_kernel(struct finding *finding, uint32_t call, uint32_t kernel, struct ap_error *reterr)
+{
+    struct ap_compute *compute = finding->compute;
+    const struct ap_trace *trace = finding->trace;
+    int64_t ns = trace->events.dur_ns[kernel];
+    unsigned told = finding->facts->families.of_name[trace->events.name[kernel]];
+    uint32_t *longest = &finding->kernel_of[call];
+    struct ap_compute_group *group;
+    AP_TRY(fill_group(finding, compute->group_of[call], &group, reterr));
+    add_ns(compute, &compute->call_ns[call], ns);
+    group->kernel_count++;
+    group->first_kernel_count += call == group->first_call;
+    double moved = group->cost.bytes < 0 ? ap_compute_cost(compute, group).moved_elements : 0;
+    if (moved > 0) {
+        int bytes = ap_kernel_element_bytes(ap_trace_text(trace, trace->events.name[kernel]));
+        group->cost.bytes = bytes ? moved * bytes : -1;
+    }
+    if (told & AP_KERNEL_UNFOLDS)
+        group->cost.is_unfolded = true;
+    if (told & AP_KERNEL_SPARSE)
+        group->cost = (struct ap_kept_cost){ .kind = group->cost.kind,
+                                             .element = group->cost.element,
+                                             .is_unfolded = group->cost.is_unfolded,
+                                             .flops = -1,
+                                             .bytes = -1 };
+    if (*longest == AP_NO_ROW || ns > trace->events.dur_ns[*longest])
+        *longest = kernel;
+    return AP_OK;
+}
+
+static enum ap_status take_kernel(struct finding *finding, const struct ap_device_row *linked, struct ap_error *reterr)
 {
     struct ap_compute *compute = finding->compute;
     const struct ap_trace *trace = finding->trace;
@@ -362,28 +439,7 @@ static void take_kernel(struct finding *finding, const struct ap_device_row *lin
         add_ns(compute, &compute->turn_ns, ns);
     uint32_t call = call_of(finding, linked);
     compute->other_count += call == AP_ROW_SET_NONE;
-    if (call == AP_ROW_SET_NONE)
-        return;
-    uint32_t *longest = &finding->kernel_of[call];
-    struct ap_compute_group *group = &compute->groups[compute->group_of[call]];
-    add_ns(compute, &compute->call_ns[call], ns);
-    group->kernel_count++;
-    group->first_kernel_count += call == group->first_call;
-    double moved = group->cost.bytes < 0 ? ap_compute_cost(compute, group).moved_elements : 0;
-    if (moved > 0) {
-        int bytes = ap_kernel_element_bytes(ap_trace_text(trace, trace->events.name[linked->row]));
-        group->cost.bytes = bytes ? moved * bytes : -1;
-    }
-    if (told & AP_KERNEL_UNFOLDS)
-        group->cost.is_unfolded = true;
-    if (told & AP_KERNEL_SPARSE)
-        group->cost = (struct ap_kept_cost){ .kind = group->cost.kind,
-                                             .element = group->cost.element,
-                                             .is_unfolded = group->cost.is_unfolded,
-                                             .flops = -1,
-                                             .bytes = -1 };
-    if (*longest == AP_NO_ROW || ns > trace->events.dur_ns[*longest])
-        *longest = linked->row;
+    return call == AP_ROW_SET_NONE ? AP_OK : take_call_kernel(finding, call, linked->row, reterr);
 }
 
 static enum ap_status take_kernels(struct finding *finding, struct ap_error *reterr)
@@ -396,7 +452,7 @@ static enum ap_status take_kernels(struct finding *finding, struct ap_error *ret
     for (size_t i = 0; i < links->count; i++)
         if (ap_row_kind(finding->trace->events.tag[links->rows[i].row]) == AP_KIND_kernel &&
             !ap_kernel_is_communication(&finding->facts->families, finding->trace, links->rows[i].row))
-            take_kernel(finding, &links->rows[i]);
+            AP_TRY(take_kernel(finding, &links->rows[i], reterr));
     return AP_OK;
 }
 
@@ -424,31 +480,39 @@ static void add_work(struct ap_compute *compute, const struct ap_kept_cost *cost
     compute->timed_bytes += timed ? bytes : 0;
 }
 
+static void note_longest(struct finding *finding, uint32_t at, uint32_t row, uint32_t kernel, int64_t ns)
+{
+    struct ap_compute_group *group = &finding->compute->full[at];
+    group->timed_count++;
+    add_ns(finding->compute, &group->total_ns, ns);
+    if (ns <= finding->longest_ns[at])
+        return;
+    finding->longest_ns[at] = ns;
+    group->longest_row = kernel == AP_NO_ROW ? row : kernel;
+    group->kernel = kernel == AP_NO_ROW ? 0 : finding->trace->events.name[kernel];
+}
+
 static void sum_calls(struct finding *finding)
 {
     struct ap_compute *compute = finding->compute;
     for (uint32_t row = 0, call = 0; call < compute->counted.count; row++) {
         row = ap_row_set_next(&compute->counted, row);
-        struct ap_compute_group *group = &compute->groups[compute->group_of[call]];
+        uint32_t number = compute->group_of[call];
+        const struct ap_kept_cost *cost = ap_compute_kept(compute, number);
         uint32_t kernel = compute->is_host ? AP_NO_ROW : finding->kernel_of[call];
         int64_t ns = ap_compute_call_ns(compute, finding->trace, row, call++);
         bool timed = compute->is_host || kernel != AP_NO_ROW;
-        add_work(compute, &group->cost, timed);
+        add_work(compute, cost, timed);
         if (!timed)
             continue;
-        group->timed_count++;
-        add_ns(compute, &group->total_ns, ns);
         if (kernel != AP_NO_ROW && is_waited_for(finding->trace, row, kernel))
             add_ns(compute, &compute->waited_ns, finding->trace->events.dur_ns[kernel]);
-        if (group->cost.flops >= 0 || group->cost.bytes >= 0)
+        if (cost->flops >= 0 || cost->bytes >= 0)
             add_ns(compute, &compute->known_ns, ns);
-        if (ap_compute_matrix_flops(&group->cost) > 0)
+        if (ap_compute_matrix_flops(cost) > 0)
             add_ns(compute, &compute->product_ns, ns);
-        if (ns <= finding->longest_ns[compute->group_of[call - 1]])
-            continue;
-        finding->longest_ns[compute->group_of[call - 1]] = ns;
-        group->longest_row = kernel == AP_NO_ROW ? row : kernel;
-        group->kernel = kernel == AP_NO_ROW ? 0 : finding->trace->events.name[kernel];
+        if (!compute->kept[number].is_alone)
+            note_longest(finding, compute->kept[number].at, row, kernel, ns);
     }
 }
 
@@ -458,10 +522,10 @@ static void forget_pairs(struct finding *finding)
     ap_pair_map_release(&finding->signatures);
     ap_pair_map_release(&finding->shapes);
     ap_pair_map_release(&finding->groups);
-    AP_FREE(finding->compute->gate, finding->plain, finding->plain_capacity);
+    ap_near_pairs_release(&finding->plain);
     AP_FREE(finding->compute->gate, finding->with_arguments, finding->with_arguments_capacity);
-    finding->plain = finding->with_arguments = NULL;
-    finding->plain_capacity = finding->with_arguments_capacity = 0;
+    finding->with_arguments = NULL;
+    finding->with_arguments_capacity = 0;
 }
 
 static enum ap_status find_all(struct finding *finding, struct ap_error *reterr)
@@ -480,9 +544,10 @@ static enum ap_status find_all(struct finding *finding, struct ap_error *reterr)
                 add_ns(compute, &compute->kernel_ns, finding->trace->events.dur_ns[finding->facts->links.rows[i].row]);
         return AP_OK;
     }
-    AP_TRY(AP_ALLOC_CLEARED(compute->gate, finding->longest_ns, compute->group_count, reterr));
     if (!compute->is_host)
         AP_TRY(take_kernels(finding, reterr));
+    if (compute->full_count)
+        AP_TRY(AP_ALLOC_CLEARED(compute->gate, finding->longest_ns, compute->full_count, reterr));
     sum_calls(finding);
     return ap_compute_find_times(compute, finding->trace, finding->kernel_of, reterr);
 }
@@ -491,7 +556,8 @@ enum ap_status ap_compute_init(struct ap_compute *compute, const struct ap_facts
                                struct ap_error *reterr)
 {
     struct finding finding = { .compute = compute, .facts = facts, .trace = facts->trace };
-    *compute = (struct ap_compute){ .gate = gate };
+    *compute = (struct ap_compute){ .gate = gate, .trace = facts->trace };
+    finding.plain.gate = finding.plain.others.gate = gate;
     finding.signatures.gate = finding.shapes.gate = finding.groups.gate = gate;
     finding.steps.gate = gate;
     enum ap_status status = find_all(&finding, reterr);
@@ -499,7 +565,7 @@ enum ap_status ap_compute_init(struct ap_compute *compute, const struct ap_facts
     AP_FREE(gate, finding.by_step, finding.by_step_capacity);
     AP_FREE(gate, finding.formulas, ap_trace_id_count(facts->trace));
     AP_FREE(gate, finding.kernel_of, compute->counted.count);
-    AP_FREE(gate, finding.longest_ns, compute->group_count);
+    AP_FREE(gate, finding.longest_ns, compute->full_count);
     AP_FREE(gate, finding.mapped, facts->trace->events.count);
     AP_FREE(gate, finding.replayed, facts->trace->events.count);
     for (int i = 0; i < 2; i++)
@@ -512,7 +578,8 @@ void ap_compute_release(struct ap_compute *compute)
 {
     AP_FREE(compute->gate, compute->group_of, compute->counted.count);
     AP_FREE(compute->gate, compute->call_ns, compute->counted.count);
-    AP_FREE(compute->gate, compute->groups, compute->group_capacity);
+    AP_FREE(compute->gate, compute->kept, compute->kept_capacity);
+    AP_FREE(compute->gate, compute->full, compute->full_capacity);
     AP_FREE(compute->gate, compute->numbers, compute->number_capacity);
     ap_row_set_release(&compute->counted);
     *compute = (struct ap_compute){ .gate = compute->gate };

@@ -8,15 +8,18 @@
 #include "op_cost.h"
 #include "row_set.h"
 
-/** What of a cost all ask for; the rest of it, which is 0 for most, lies apart: there may be as many groups as calls. */
+/** What of a cost all ask for; the rest of it, which is 0 for most, lies apart: there may be as many groups as calls. Of a
+ *  call that is like no other and has no kernels this is all that is kept. */
 struct ap_kept_cost {
     double flops, bytes; /* as in struct ap_call_cost */
     enum ap_work_kind kind : 8;
     enum ap_element element : 8;
     unsigned flags : 15;
     unsigned is_unfolded : 1; /* of the group: kernels of a convolution make a matrix of the image first */
-    uint32_t has;             /* its numbers that are not 0 */
+    uint32_t has : 31;        /* its numbers that are not 0 */
+    uint32_t is_alone : 1;    /* of the group */
     uint32_t first;           /* byte of them, in the numbers of all groups */
+    uint32_t at; /* of the group: the row of its only call where it is alone, else its number among the full ones */
 };
 
 /** Calls that are alike. */
@@ -37,12 +40,15 @@ struct ap_compute_group {
 
 struct ap_compute {
     struct ap_gate *gate;
+    const struct ap_trace *trace;
     struct ap_row_set counted; /* rows of the calls, numbered */
     uint32_t *group_of;        /* by number of the call */
     int64_t *call_ns;          /* likewise; NULL on the host, where rows tell it */
-    struct ap_compute_group *groups;
+    struct ap_kept_cost *kept; /* by group */
     uint32_t group_count;
-    size_t group_capacity;
+    size_t kept_capacity;
+    struct ap_compute_group *full; /* groups that are not alone */
+    size_t full_count, full_capacity;
     uint8_t *numbers; /* of their costs, as kept_cost.c packs them */
     size_t number_bytes, number_capacity;
     bool is_host;          /* no GPU work was recorded: times are of the host */
@@ -71,6 +77,19 @@ static inline int64_t ap_compute_call_ns(const struct ap_compute *compute, const
 {
     return compute->call_ns ? compute->call_ns[call] : trace->events.dur_ns[row];
 }
+
+/** What all ask for of the cost of a group. */
+static inline const struct ap_kept_cost *ap_compute_kept(const struct ap_compute *compute, uint32_t number)
+{
+    const struct ap_kept_cost *kept = &compute->kept[number];
+    return kept->is_alone ? kept : &compute->full[kept->at].cost;
+}
+
+/** The group with that number: written to @room where it is alone. */
+const struct ap_compute_group *ap_compute_group_at(const struct ap_compute *compute, uint32_t number,
+                                                   struct ap_compute_group *room);
+/** The same, with room in the block around. */
+#define AP_COMPUTE_GROUP(compute, number) ap_compute_group_at((compute), (number), &(struct ap_compute_group){ .count = 0 })
 
 /** Elements of weights that a model holds, as in struct ap_call_cost. */
 double ap_compute_parameters(const struct ap_compute *compute, const struct ap_compute_group *group);

@@ -54,9 +54,9 @@ static void forget_cost(struct ap_compute *compute, struct ap_compute_group *gro
 static size_t largest_group(const struct ap_compute *compute)
 {
     uint32_t largest = 1;
-    for (uint32_t group = 0; group < compute->group_count; group++)
-        if (compute->groups[group].timed_count > largest)
-            largest = compute->groups[group].timed_count;
+    for (size_t at = 0; at < compute->full_count; at++)
+        if (compute->full[at].timed_count > largest)
+            largest = compute->full[at].timed_count;
     return largest;
 }
 
@@ -64,11 +64,11 @@ static size_t largest_group(const struct ap_compute *compute)
 static size_t place_groups(const struct ap_compute *compute, uint32_t *ends)
 {
     ends[0] = 0;
-    for (uint32_t group = 0; group < compute->group_count; group++) {
-        uint32_t timed = compute->groups[group].timed_count;
-        ends[group + 1] = ends[group] + (timed > 1 ? timed : 0);
+    for (size_t at = 0; at < compute->full_count; at++) {
+        uint32_t timed = compute->full[at].timed_count;
+        ends[at + 1] = ends[at] + (timed > 1 ? timed : 0);
     }
-    return ends[compute->group_count];
+    return ends[compute->full_count];
 }
 
 /* By counting. */
@@ -77,9 +77,9 @@ static void place_times(const struct ap_compute *compute, const struct ap_trace 
 {
     for (uint32_t row = 0, call = 0; call < compute->counted.count; row++, call++) {
         row = ap_row_set_next(&compute->counted, row);
-        uint32_t group = compute->group_of[call];
-        if (compute->groups[group].timed_count > 1 && (compute->is_host || kernel_of[call] != AP_NO_ROW))
-            times[ends[group]++] = ap_compute_call_ns(compute, trace, row, call);
+        const struct ap_kept_cost *kept = &compute->kept[compute->group_of[call]];
+        if (!kept->is_alone && compute->full[kept->at].timed_count > 1 && (compute->is_host || kernel_of[call] != AP_NO_ROW))
+            times[ends[kept->at]++] = ap_compute_call_ns(compute, trace, row, call);
     }
 }
 
@@ -100,20 +100,20 @@ enum ap_status ap_compute_find_times(struct ap_compute *compute, const struct ap
     size_t count, largest = largest_group(compute);
     uint32_t *ends;
     int64_t *times = NULL, *sorted = NULL;
-    AP_TRY(AP_ALLOC(compute->gate, ends, (size_t)compute->group_count + 1, reterr));
+    AP_TRY(AP_ALLOC(compute->gate, ends, compute->full_count + 1, reterr));
     count = place_groups(compute, ends);
     enum ap_status status = count ? AP_ALLOC(compute->gate, times, count, reterr) : AP_OK;
     AP_AND_THEN(status, AP_ALLOC(compute->gate, sorted, largest, reterr));
     if (status == AP_OK) {
         if (count)
             place_times(compute, trace, kernel_of, ends, times);
-        for (uint32_t group = 0; group < compute->group_count; group++) {
-            size_t timed = compute->groups[group].timed_count > 1 ? compute->groups[group].timed_count : 0;
-            describe_group(compute, &compute->groups[group], timed ? times + ends[group] - timed : NULL, sorted);
+        for (size_t at = 0; at < compute->full_count; at++) {
+            size_t timed = compute->full[at].timed_count > 1 ? compute->full[at].timed_count : 0;
+            describe_group(compute, &compute->full[at], timed ? times + ends[at] - timed : NULL, sorted);
         }
     }
     AP_FREE(compute->gate, times, count);
     AP_FREE(compute->gate, sorted, largest);
-    AP_FREE(compute->gate, ends, (size_t)compute->group_count + 1);
+    AP_FREE(compute->gate, ends, compute->full_count + 1);
     return status;
 }

@@ -123,11 +123,12 @@ static void add_device_work(struct finding *finding)
 
 static void add_calls(struct finding *finding, const struct ap_compute *compute, const struct ap_roofline *rooflines)
 {
+    struct ap_compute_group room;
     for (uint32_t row = 0, call = 0; call < compute->counted.count; row++) {
         bool backward;
         row = ap_row_set_next(&compute->counted, row);
         uint32_t number = compute->group_of[call++];
-        const struct ap_compute_group *group = &compute->groups[number];
+        const struct ap_compute_group *group = ap_compute_group_at(compute, number, &room);
         struct ap_layer *layer = layer_of(finding, row, &backward);
         *(backward ? &layer->backward_flops : &layer->forward_flops) += ap_compute_matrix_flops(&group->cost);
         if (rooflines && group->timed_count)

@@ -73,7 +73,7 @@ static void find_products(struct ap_habits *habits, const struct slow_type *type
                           const struct ap_host_work *work)
 {
     struct ap_habit *habit = &habits->of[type->id];
-    for (uint32_t i = 0; i < work->shape_map.count; i++) {
+    for (uint32_t i = 0; i < work->shape_count; i++) {
         const struct ap_work_cost *cost = &work->shapes[i].cost;
         if (!is_product(ap_trace_text(facts->trace, cost->name)) || !has_matrices_of(type, facts, work->shapes[i].signature))
             continue;

@@ -84,7 +84,7 @@ static void note_use(const struct casts *casts, uint32_t index, const struct ap_
 static double spared(struct casts *casts, const struct ap_tensor_dims *weight, struct uses *ret_uses)
 {
     struct uses uses = { .made = 0 };
-    for (uint32_t i = 0; i < casts->work->shape_map.count; i++) {
+    for (uint32_t i = 0; i < casts->work->shape_count; i++) {
         read_shape(casts, i);
         note_use(casts, i, weight, &uses);
     }
@@ -115,7 +115,7 @@ static void add_shape(struct casts *casts, uint32_t index, double share)
 static void add_casts(struct casts *casts, const struct ap_tensor_dims *weight, const struct uses *uses, double share)
 {
     struct ap_habit *habit = &casts->habits->of[AP_HABIT_cast_again];
-    for (uint32_t i = 0; i < casts->work->shape_map.count; i++) {
+    for (uint32_t i = 0; i < casts->work->shape_count; i++) {
         const struct ap_shape_cost *shape = &casts->work->shapes[i];
         double calls = (double)shape->cost.calls, spared = share * uses->made;
         read_shape(casts, i);
@@ -144,7 +144,7 @@ void ap_habits_of_casts(struct ap_habits *habits, const struct ap_facts *facts, 
 {
     struct casts casts = { habits, facts, work, { .count = 0 } };
     struct ap_tensor_dims weights[WEIGHTS_MOST];
-    uint32_t count = 0, shape_count = habits->of[AP_HABIT_recompute].count ? 0 : work->shape_map.count;
+    uint32_t count = 0, shape_count = habits->of[AP_HABIT_recompute].count ? 0 : work->shape_count;
     for (uint32_t i = 0; i < shape_count && count < WEIGHTS_MOST; i++) {
         read_shape(&casts, i);
         if (cast_of(&casts, i) <= 0)

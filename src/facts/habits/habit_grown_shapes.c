@@ -148,7 +148,7 @@ static int find_growing(struct ap_habit_shapes *shapes, struct growth *groups)
     int64_t size;
     for (int pass = 0; pass < 2; pass++) { /* first the groups, then what belongs to those that grow */
         bool any = false;
-        for (uint32_t i = 0; i < shapes->work->shape_map.count; i++) {
+        for (uint32_t i = 0; i < shapes->work->shape_count; i++) {
             if (!ap_text_is(ap_habit_shape_name(shapes, i), "aten::cat"))
                 continue;
             ap_habit_read_shape(shapes, i);
@@ -289,7 +289,7 @@ static void add_lengths(struct ap_habit_shapes *shapes, const struct growth *gro
     for (int i = 0; i + 1 < growth->first.count; i++)
         if (i != growth->added && growth->first.dims[i] > 0 && others < INT32_MAX)
             others *= growth->first.dims[i];
-    for (uint32_t i = 0; i < shapes->work->shape_map.count; i++) {
+    for (uint32_t i = 0; i < shapes->work->shape_count; i++) {
         ap_habit_read_shape(shapes, i);
         int64_t length = length_in(shapes, growth, others);
         if (length == growth->least) /* the prompt, which has to be gone over once */
@@ -343,7 +343,7 @@ static void find_lengths(struct ap_habit_shapes *shapes)
     int count = 0;
     if (shapes->facts->phases.has_backward || shapes->facts->main_track == AP_NO_ROW)
         return;
-    for (uint32_t i = 0; i < shapes->work->shape_map.count; i++) {
+    for (uint32_t i = 0; i < shapes->work->shape_count; i++) {
         if (!is_of_positions(ap_habit_shape_name(shapes, i)))
             continue;
         ap_habit_read_shape(shapes, i);

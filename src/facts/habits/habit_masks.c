@@ -48,7 +48,7 @@ static int64_t taken_from(struct ap_habit *habit, const struct ap_facts *facts, 
 {
     int64_t sum_ns = 0, longest_ns = -1;
     bool overflowed = false;
-    for (uint32_t i = 0; i < work->shape_map.count; i++) {
+    for (uint32_t i = 0; i < work->shape_count; i++) {
         struct ap_tensor_list list;
         struct ap_text dims, types;
         if (!ap_text_is(ap_trace_text(facts->trace, work->shapes[i].cost.name), "aten::index"))
@@ -106,7 +106,7 @@ void ap_habits_of_masks(struct ap_habits *habits, const struct ap_facts *facts, 
     struct ap_habit *habit = &habits->of[AP_HABIT_mask_gradient];
     double called = called_ratio(facts, work);
     /* what is put in place for its own sake gives no gradient back */
-    uint32_t count = cost_of(facts, work, "IndexBackward0") ? work->shape_map.count : 0;
+    uint32_t count = cost_of(facts, work, "IndexBackward0") ? work->shape_count : 0;
     double whole = 0;
     for (uint32_t i = 0; i < count; i++) {
         const struct ap_shape_cost *shape = &work->shapes[i];

@@ -77,7 +77,7 @@ static bool is_layer(struct ap_text name)
 
 static void find_double(struct ap_habit_shapes *shapes)
 {
-    for (uint32_t i = 0; i < shapes->work->shape_map.count; i++) {
+    for (uint32_t i = 0; i < shapes->work->shape_count; i++) {
         ap_habit_read_shape(shapes, i);
         if (has_double(&shapes->list))
             ap_habit_add_shape(shapes, AP_HABIT_double_work, i, DOUBLE_SAVES);
@@ -101,7 +101,7 @@ static int64_t odd_factor(int64_t number)
 /* Of real or complex values along the last dimension: the length that is read is that of the transform. */
 static void find_transforms(struct ap_habit_shapes *shapes)
 {
-    for (uint32_t i = 0; i < shapes->work->shape_map.count; i++) {
+    for (uint32_t i = 0; i < shapes->work->shape_count; i++) {
         if (!ap_text_is(ap_habit_shape_name(shapes, i), "aten::_fft_r2c") &&
             !ap_text_is(ap_habit_shape_name(shapes, i), "aten::_fft_c2c"))
             continue;
@@ -130,7 +130,7 @@ static bool is_dense_backward(struct ap_text name)
 static double touched_rows(struct ap_habit_shapes *shapes, const struct ap_tensor_dims *table, double updates)
 {
     double rows = 0;
-    for (uint32_t i = 0; i < shapes->work->shape_map.count; i++) {
+    for (uint32_t i = 0; i < shapes->work->shape_count; i++) {
         if (!is_look_up(ap_habit_shape_name(shapes, i)))
             continue;
         ap_habit_read_shape(shapes, i);
@@ -144,7 +144,7 @@ static double touched_rows(struct ap_habit_shapes *shapes, const struct ap_tenso
 /* A table that is the matrix of a product too has a dense gradient anyway. */
 static bool is_multiplied(struct ap_habit_shapes *shapes, const struct ap_tensor_dims *table)
 {
-    for (uint32_t i = 0; i < shapes->work->shape_map.count; i++) {
+    for (uint32_t i = 0; i < shapes->work->shape_count; i++) {
         if (!is_product(ap_habit_shape_name(shapes, i)))
             continue;
         ap_habit_read_shape(shapes, i);
@@ -174,7 +174,7 @@ static double table_share(const struct ap_habit_shapes *shapes, const struct ap_
 static void add_table(struct ap_habit_shapes *shapes, const struct ap_tensor_dims *table, double touched_ratio,
                       bool is_first)
 {
-    for (uint32_t i = 0; i < shapes->work->shape_map.count; i++) {
+    for (uint32_t i = 0; i < shapes->work->shape_count; i++) {
         struct ap_text name = ap_habit_shape_name(shapes, i);
         if (is_look_up(name) || ap_text_is(name, "aten::embedding_bag") || ap_text_is(name, "aten::index_select"))
             continue;
@@ -208,7 +208,7 @@ static void find_tables(struct ap_habit_shapes *shapes)
     double updates = (double)(shapes->facts->steps.count ? shapes->facts->steps.count : 1);
     if (!calls_of(shapes, "aten::embedding_dense_backward") && !calls_of(shapes, "aten::_embedding_bag_dense_backward"))
         return;
-    for (uint32_t i = 0, tries = 0; i < shapes->work->shape_map.count && tries < TRIES_MAX; i++) {
+    for (uint32_t i = 0, tries = 0; i < shapes->work->shape_count && tries < TRIES_MAX; i++) {
         if (!is_look_up(ap_habit_shape_name(shapes, i)))
             continue;
         ap_habit_read_shape(shapes, i);
@@ -239,7 +239,7 @@ static bool is_matrix(const struct ap_tensor_dims *tensor, double rows, double c
  * up; transposed, it adds up the rows of each class. */
 static bool is_multiplied_first(struct ap_habit_shapes *shapes, double rows, double columns)
 {
-    for (uint32_t i = 0; i < shapes->work->shape_map.count; i++) {
+    for (uint32_t i = 0; i < shapes->work->shape_count; i++) {
         struct ap_text name = ap_habit_shape_name(shapes, i);
         if (!ap_text_is(name, "aten::linear") && !ap_text_is(name, "aten::matmul"))
             continue;
@@ -253,7 +253,7 @@ static bool is_multiplied_first(struct ap_habit_shapes *shapes, double rows, dou
 
 static void add_one_hot(struct ap_habit_shapes *shapes, double rows, double columns)
 {
-    for (uint32_t i = 0; i < shapes->work->shape_map.count; i++) {
+    for (uint32_t i = 0; i < shapes->work->shape_count; i++) {
         ap_habit_read_shape(shapes, i);
         for (int at = 0; at < shapes->list.count; at++)
             if (is_matrix(&shapes->list.tensors[at], rows, columns) || is_matrix(&shapes->list.tensors[at], columns, rows)) {
@@ -268,7 +268,7 @@ static void add_one_hot(struct ap_habit_shapes *shapes, double rows, double colu
 static bool is_a_mask(struct ap_habit_shapes *shapes, double rows, double columns)
 {
     bool is_multiplied = false, is_summed = false;
-    for (uint32_t i = 0; i < shapes->work->shape_map.count; i++) {
+    for (uint32_t i = 0; i < shapes->work->shape_count; i++) {
         struct ap_text name = ap_habit_shape_name(shapes, i);
         if (!ap_text_is(name, "aten::mul") && !ap_text_is(name, "aten::sum"))
             continue;
@@ -287,7 +287,7 @@ static bool is_a_mask(struct ap_habit_shapes *shapes, double rows, double column
 static void add_mask(struct ap_habit_shapes *shapes, double rows, double columns)
 {
     static const char *const names[] = { "aten::scatter_", "aten::fill_", "aten::copy_", "aten::mul", "aten::sum" };
-    for (uint32_t i = 0; i < shapes->work->shape_map.count; i++) {
+    for (uint32_t i = 0; i < shapes->work->shape_count; i++) {
         bool is_of_mask = false;
         for (size_t j = 0; j < AP_COUNT_OF(names); j++)
             is_of_mask |= ap_text_is(ap_habit_shape_name(shapes, i), names[j]);
@@ -305,7 +305,7 @@ static void find_one_hot(struct ap_habit_shapes *shapes)
 {
     if (!calls_of(shapes, "aten::one_hot"))
         return;
-    for (uint32_t i = 0, tries = 0; i < shapes->work->shape_map.count && tries < TRIES_MAX; i++) {
+    for (uint32_t i = 0, tries = 0; i < shapes->work->shape_count && tries < TRIES_MAX; i++) {
         if (!ap_text_is(ap_habit_shape_name(shapes, i), "aten::scatter_"))
             continue;
         ap_habit_read_shape(shapes, i);

@@ -13,6 +13,7 @@
 #include "idle.h"
 
 #include "gap_names.h"
+#include "left_over.h"
 #include "recording_cost.h"
 #include "rows_of.h"
 #include "sort.h"
@@ -23,16 +24,6 @@
 
 #define EDGE_LEAST_NS 1000000 /* shorter waits are beside the point */
 #define EDGE_BUSY_SHARE 100   /* of the time with work, at most one part in this many lies before such a wait */
-
-struct piece {
-    int64_t start_ns, end_ns;
-};
-
-/* In order of time, and apart. */
-struct pieces {
-    struct piece *list;
-    size_t count, capacity;
-};
 
 /* How far a thread was asked: gaps come in order of time. */
 struct asked {
@@ -72,11 +63,11 @@ struct attribution {
     struct ap_gap_names names;
     struct asked *threads; /* by track */
     struct judged now;
-    struct pieces for_main;     /* of the gap: what its thread recorded nothing about */
-    struct pieces for_any;      /* what the main thread recorded nothing about either */
-    struct waits waits;         /* that may be what those are due to */
-    struct ap_step_cursor step; /* where the last credit went */
-    int64_t host_start_ns;      /* before it no row tells what the host did */
+    struct ap_left_over for_main; /* of the gap: what its thread recorded nothing about */
+    struct ap_left_over for_any;  /* what the main thread recorded nothing about either */
+    struct waits waits;           /* that may be what those are due to */
+    struct ap_step_cursor step;   /* where the last credit went */
+    int64_t host_start_ns;        /* before it no row tells what the host did */
     struct ap_recording_cost cost;
 };
 
@@ -268,32 +259,20 @@ static void credit_device(struct attribution *a, const struct feeding *feeding)
 
 /* ---------------------------------------------------------------------------------------------------- asking a thread */
 
-static enum ap_status leave_over(struct pieces *to, struct ap_gate *gate, int64_t start_ns, int64_t end_ns,
-                                 struct ap_error *reterr)
-{
-    struct piece *last = to->count ? &to->list[to->count - 1] : NULL;
-    if (last && last->end_ns == start_ns) {
-        last->end_ns = end_ns;
-        return AP_OK;
-    }
-    AP_TRY_ADD(gate, to->list, to->count, to->capacity, reterr, (struct piece){ start_ns, end_ns });
-    return AP_OK;
-}
-
 /* From @start_ns to @end_ns @row was the innermost open one. @leftover: NULL = nobody else is asked. */
-static enum ap_status answer(struct attribution *a, uint32_t row, int64_t start_ns, int64_t end_ns, struct pieces *leftover,
-                             struct ap_error *reterr)
+static enum ap_status answer(struct attribution *a, uint32_t row, int64_t start_ns, int64_t end_ns,
+                             struct ap_left_over *leftover, struct ap_error *reterr)
 {
     bool nothing = row == AP_NO_ROW || a->states.state[row] == AP_IDLE_untraced;
     if (nothing && leftover)
-        return leave_over(leftover, a->split->gate, start_ns, end_ns, reterr);
+        return ap_left_over_add(leftover, a->split->gate, start_ns, end_ns, reterr);
     credit_host(a, row, start_ns, end_ns);
     return AP_OK;
 }
 
 /* What was open, innermost first, up to the start of the next row. What has ended by @from_ns is not asked for again. */
 static enum ap_status answer_until(struct attribution *a, struct asked *asked, int64_t from_ns, int64_t next_ns,
-                                   struct pieces *leftover, struct ap_error *reterr)
+                                   struct ap_left_over *leftover, struct ap_error *reterr)
 {
     const uint32_t *parent = a->input->tree->parent;
     while (asked->open != AP_NO_ROW && ap_row_end_ns(a->trace, asked->open) <= from_ns)
@@ -320,7 +299,7 @@ static int64_t next_start_ns(const struct attribution *a, uint32_t track, struct
 
 /* What the thread did from @start_ns to @end_ns; no thread is asked for what lies before that again. */
 static enum ap_status ask_thread(struct attribution *a, uint32_t track, int64_t start_ns, int64_t end_ns,
-                                 struct pieces *leftover, struct ap_error *reterr)
+                                 struct ap_left_over *leftover, struct ap_error *reterr)
 {
     struct asked *asked = &a->threads[track];
     while (start_ns < end_ns) {
@@ -384,13 +363,17 @@ static enum ap_status ask_collectives(struct attribution *a, int64_t start_ns, i
 static enum ap_status ask_all(struct attribution *a, uint32_t track, struct ap_error *reterr)
 {
     uint32_t main_track = a->input->main_track;
-    struct pieces *for_main = &a->for_main, *for_any = &a->for_any;
-    for_main->count = for_any->count = 0;
+    struct ap_left_over *for_main = &a->for_main, *for_any = &a->for_any;
+    int64_t start_ns, end_ns;
+    ap_left_over_begin(for_main, a->now.gap.start_ns);
+    ap_left_over_begin(for_any, a->now.gap.start_ns);
     AP_TRY(ask_thread(a, track, a->now.gap.start_ns, a->now.host_end_ns, track == main_track ? for_any : for_main, reterr));
-    for (size_t i = 0; i < for_main->count; i++)
-        AP_TRY(ask_thread(a, main_track, for_main->list[i].start_ns, for_main->list[i].end_ns, for_any, reterr));
-    for (size_t i = 0; i < for_any->count; i++)
-        AP_TRY(ask_collectives(a, for_any->list[i].start_ns, for_any->list[i].end_ns, reterr));
+    for (struct ap_left_over_walk walk = ap_left_over_walk_of(for_main);
+         ap_left_over_next(for_main, &walk, &start_ns, &end_ns);)
+        AP_TRY(ask_thread(a, main_track, start_ns, end_ns, for_any, reterr));
+    for (struct ap_left_over_walk walk = ap_left_over_walk_of(for_any);
+         ap_left_over_next(for_any, &walk, &start_ns, &end_ns);)
+        AP_TRY(ask_collectives(a, start_ns, end_ns, reterr));
     return AP_OK;
 }
 
@@ -517,8 +500,8 @@ enum ap_status ap_idle_attribute(struct ap_split *split, const struct ap_idle_in
     ap_host_states_release(&a.states);
     AP_FREE(split->gate, a.threads, input->order->track_count);
     AP_FREE(split->gate, a.cost.next, input->order->track_count);
-    AP_FREE(split->gate, a.for_main.list, a.for_main.capacity);
-    AP_FREE(split->gate, a.for_any.list, a.for_any.capacity);
+    ap_left_over_release(&a.for_main, split->gate);
+    ap_left_over_release(&a.for_any, split->gate);
     AP_FREE(split->gate, a.waits.rows, a.waits.capacity);
     return status;
 }

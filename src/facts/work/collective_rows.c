@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "cover.h"
-#include "sort.h"
 
 #include "poison.h"
 
@@ -60,6 +59,13 @@ static uint8_t call_of_row(const struct finder *finder, uint32_t row)
 
 /* ---------------------------------------------------------------------------------------------------------- sizes */
 
+/* A collective that is being described. */
+struct described {
+    uint32_t row;
+    uint32_t details; /* as in struct ap_collective_own */
+    struct ap_collective_kind kind;
+};
+
 /* A wait moves nothing. */
 static uint32_t told_by(const struct ap_trace *trace, uint32_t row)
 {
@@ -68,42 +74,44 @@ static uint32_t told_by(const struct ap_trace *trace, uint32_t row)
     return name && !ap_text_is(ap_strpool_text(&trace->strings, *name), "wait") ? number : AP_NO_ROW;
 }
 
-static void take_told(const struct finder *finder, struct ap_collective_row *to, uint32_t number)
+static void take_told(const struct finder *finder, struct described *to, uint32_t number)
 {
     const struct ap_strpool *strings = &finder->trace->strings;
     const struct ap_collective *told = ap_trace_collective(finder->trace, number);
     to->details = number;
+    to->kind.what = finder->trace->collectives[number].what;
     enum ap_collective_operation operation = ap_collective_operation_of(ap_strpool_text(strings, told->name));
     if (operation != AP_COLLECTIVE_unknown)
-        to->operation = (uint8_t)operation;
-    to->dtype = (uint8_t)ap_collective_dtype_of(ap_strpool_text(strings, told->dtype));
-    to->group_size = told->group_size > 0 && told->group_size <= INT32_MAX ? (int32_t)told->group_size : 0;
-    to->bytes = ap_collective_bytes(to->operation, told->in_elements, told->out_elements, to->group_size, to->dtype);
+        to->kind.operation = (uint8_t)operation;
+    to->kind.dtype = (uint8_t)ap_collective_dtype_of(ap_strpool_text(strings, told->dtype));
+    to->kind.group_size = told->group_size > 0 && told->group_size <= INT32_MAX ? (int32_t)told->group_size : 0;
+    to->kind.bytes =
+        ap_collective_bytes(to->kind.operation, told->in_elements, told->out_elements, to->kind.group_size, to->kind.dtype);
 }
 
 /* Calls with recorded shapes tell their size where no args do. */
-static void take_call(const struct finder *finder, struct ap_collective_row *to, uint32_t row)
+static void take_call(const struct finder *finder, struct described *to, uint32_t row)
 {
     uint8_t call = call_of_row(finder, row);
     if (!(call & (CALL_OF_DEVICE | CALL_OF_HOST)))
         return;
-    if (to->operation == AP_COLLECTIVE_unknown || to->operation == AP_COLLECTIVE_sendrecv)
-        to->operation = call & CALL_OPERATION_MASK;
+    if (to->kind.operation == AP_COLLECTIVE_unknown || to->kind.operation == AP_COLLECTIVE_sendrecv)
+        to->kind.operation = call & CALL_OPERATION_MASK;
     const struct ap_op_detail *op = ap_row_op(finder->trace, row);
     struct ap_text dims, types;
     int64_t elements;
     unsigned dtype;
-    if (to->dtype || !op || !op->signature.id)
+    if (to->kind.dtype || !op || !op->signature.id)
         return;
     ap_trace_signature(finder->trace, op->signature, &dims, &types);
     if (!ap_collective_first_input(dims, types, &elements, &dtype))
         return;
-    to->dtype = (uint8_t)dtype;
-    to->bytes = ap_collective_bytes(to->operation, elements, -1, to->group_size, dtype);
+    to->kind.dtype = (uint8_t)dtype;
+    to->kind.bytes = ap_collective_bytes(to->kind.operation, elements, -1, to->kind.group_size, dtype);
 }
 
 /* From @row upwards: the args of the nearest row that has them, else what the names and shapes of the calls tell. */
-static void look_up(const struct finder *finder, struct ap_collective_row *to, uint32_t row)
+static void look_up(const struct finder *finder, struct described *to, uint32_t row)
 {
     const uint32_t kinds = 1u << AP_KIND_operator | 1u << AP_KIND_annotation;
     for (int level = 0; row != AP_NO_ROW && level < MAX_LEVELS_UP; level++, row = finder->tree->parent[row]) {
@@ -120,11 +128,36 @@ static void look_up(const struct finder *finder, struct ap_collective_row *to, u
 
 /* ------------------------------------------------------------------------------------------------------------ rows */
 
-static struct ap_collective_row unknown_row(uint32_t row, bool on_host)
+static struct described unknown_row(const struct ap_trace *trace, uint32_t row, bool on_host)
 {
-    return (struct ap_collective_row){
-        .row = row, .details = AP_NO_ROW, .bytes = -1, .operation = AP_COLLECTIVE_unknown, .on_host = on_host
+    return (struct described){
+        .row = row,
+        .details = AP_NO_ROW,
+        .kind = { .bytes = -1, .name = trace->events.name[row], .operation = AP_COLLECTIVE_unknown, .on_host = on_host }
     };
+}
+
+/* Rows one behind the other are mostly of one kind. */
+static bool is_as_before(const struct ap_collective_rows *collectives, const struct ap_collective_kind *kind)
+{
+    return collectives->count &&
+           memcmp(ap_collective_kind(collectives, &collectives->rows[collectives->count - 1]), kind, sizeof(*kind)) == 0;
+}
+
+static enum ap_status add_row(struct ap_collective_rows *collectives, bool with_own, const struct described *described,
+                              struct ap_error *reterr)
+{
+    struct ap_collective_row row = { .row = described->row };
+    if (is_as_before(collectives, &described->kind))
+        row.kind = collectives->rows[collectives->count - 1].kind;
+    else
+        AP_TRY(ap_strpool_intern(&collectives->kinds, (const char *)&described->kind, sizeof(described->kind), &row.kind,
+                                 reterr));
+    if (with_own)
+        AP_TRY_ADD(collectives->gate, collectives->own, collectives->own_count, collectives->own_capacity, reterr,
+                   (struct ap_collective_own){ .details = described->details });
+    AP_TRY_ADD(collectives->gate, collectives->rows, collectives->count, collectives->capacity, reterr, row);
+    return AP_OK;
 }
 
 static uint8_t operation_of_kernel(const struct finder *finder, uint32_t row)
@@ -135,33 +168,34 @@ static uint8_t operation_of_kernel(const struct finder *finder, uint32_t row)
     return (uint8_t)(*operation - 1);
 }
 
-static struct ap_collective_row device_row(const struct finder *finder, const struct ap_device_row *linked)
+static struct described device_row(const struct finder *finder, const struct ap_device_row *linked)
 {
     const struct ap_trace *trace = finder->trace;
-    struct ap_collective_row to = unknown_row(linked->row, false);
+    struct described to = unknown_row(trace, linked->row, false);
     uint32_t told = told_by(trace, linked->row);
-    to.operation = operation_of_kernel(finder, linked->row);
+    to.kind.operation = operation_of_kernel(finder, linked->row);
     if (told != AP_NO_ROW) {
         take_told(finder, &to, told);
         return to;
     }
     if (linked->launch != AP_NO_ROW)
         look_up(finder, &to, finder->tree->parent[linked->launch]);
-    if (to.details == AP_NO_ROW && !to.dtype)
+    if (to.details == AP_NO_ROW && !to.kind.dtype)
         look_up(finder, &to, linked->op);
     return to;
 }
 
 static enum ap_status add_device_rows(struct ap_collective_rows *collectives, const struct finder *finder,
-                                      const struct ap_links *links, const struct ap_kernel_families *families,
+                                      const struct ap_links *links, const struct ap_kernel_families *families, bool with_own,
                                       struct ap_error *reterr)
 {
     for (size_t i = 0; i < links->count; i++) {
         uint32_t row = links->rows[i].row;
-        if (ap_row_is_of(finder->trace, row, 1u << AP_KIND_kernel) &&
-            ap_kernel_is_communication(families, finder->trace, row))
-            AP_TRY_ADD(collectives->gate, collectives->rows, collectives->count, collectives->capacity, reterr,
-                       device_row(finder, &links->rows[i]));
+        if (!ap_row_is_of(finder->trace, row, 1u << AP_KIND_kernel) ||
+            !ap_kernel_is_communication(families, finder->trace, row))
+            continue;
+        struct described described = device_row(finder, &links->rows[i]);
+        AP_TRY(add_row(collectives, with_own, &described, reterr));
     }
     collectives->device_count = collectives->count;
     return AP_OK;
@@ -201,7 +235,7 @@ static void count_call(struct ap_collective_rows *collectives, const struct ap_t
 
 /* A barrier is recorded by its operator, by its args, or both. */
 static enum ap_status add_host_rows(struct ap_collective_rows *collectives, const struct finder *finder,
-                                    uint32_t record_name, struct ap_error *reterr)
+                                    uint32_t record_name, bool with_own, struct ap_error *reterr)
 {
     const struct ap_trace *trace = finder->trace;
     uint64_t operators = 0, recorded = 0;
@@ -217,9 +251,9 @@ static enum ap_status add_host_rows(struct ap_collective_rows *collectives, cons
                      ap_row_is_of(trace, row, 1u << AP_KIND_operator);
         if (!(call & CALL_OF_HOST) || trace->events.start_ns[row] == AP_START_UNKNOWN || trace->events.dur_ns[row] < 0)
             continue;
-        struct ap_collective_row to = unknown_row(row, true);
+        struct described to = unknown_row(trace, row, true);
         look_up(finder, &to, row);
-        AP_TRY_ADD(collectives->gate, collectives->rows, collectives->count, collectives->capacity, reterr, to);
+        AP_TRY(add_row(collectives, with_own, &to, reterr));
     }
     collectives->barrier_call_count = operators > recorded ? operators : recorded;
     return AP_OK;
@@ -231,41 +265,78 @@ struct covers {
     struct ap_cover compute, compute_or_memset, communication, compute_or_communication, all_three;
 };
 
-/* Collectives of one device, by start and by end. */
+/* Collectives of one device: those that have started and not ended yet, the one that ends first on top of a heap. */
 struct queries {
+    struct ap_collective_rows *collectives;
     const struct ap_trace *trace;
-    struct ap_collective_row *rows;
-    const uint32_t *by_end;
-    size_t count, started, ended;
+    size_t next, end; /* rows that have not started */
+    struct open {
+        int64_t end_ns;
+        struct ap_collective_cover before; /* what was covered before it started: as exposed_ns, by all that can hide it */
+        uint32_t index;
+    } * open;
+    size_t open_count, open_capacity;
 };
 
-static bool ends_before(const void *context, uint32_t a, uint32_t b)
+static enum ap_status push(struct queries *queries, struct open added, struct ap_error *reterr)
 {
-    const struct queries *queries = context;
-    int64_t x = ap_row_end_ns(queries->trace, queries->rows[a].row), y = ap_row_end_ns(queries->trace, queries->rows[b].row);
-    return x != y ? x < y : a < b;
+    AP_TRY_ADD(queries->collectives->gate, queries->open, queries->open_count, queries->open_capacity, reterr, added);
+    size_t at = queries->open_count - 1;
+    for (; at && queries->open[(at - 1) / 2].end_ns > added.end_ns; at = (at - 1) / 2)
+        queries->open[at] = queries->open[(at - 1) / 2];
+    queries->open[at] = added;
+    return AP_OK;
+}
+
+static struct open pop(struct queries *queries)
+{
+    struct open *open = queries->open, top = open[0], last = open[--queries->open_count];
+    size_t at = 0, count = queries->open_count;
+    for (size_t child = 1; child < count; child = 2 * at + 1) {
+        child += child + 1 < count && open[child + 1].end_ns < open[child].end_ns;
+        if (open[child].end_ns >= last.end_ns)
+            break;
+        open[at] = open[child];
+        at = child;
+    }
+    open[at] = last;
+    return top;
+}
+
+static void answer(struct queries *queries, const struct covers *covers, const struct open *open)
+{
+    struct ap_collective_rows *collectives = queries->collectives;
+    const struct ap_collective_row *row = &collectives->rows[open->index];
+    struct ap_collective_cover *sum = &collectives->covers[row->kind.id - 1];
+    int64_t hidden_ns = ap_cover_before(&covers->compute_or_memset, open->end_ns) - open->before.exposed_ns;
+    struct ap_collective_cover cover = { queries->trace->events.dur_ns[row->row] - hidden_ns,
+                                         ap_cover_before(&covers->compute, open->end_ns) - open->before.overlap_ns };
+    sum->exposed_ns = ap_add_sat(sum->exposed_ns, cover.exposed_ns, &collectives->overflowed);
+    sum->overlap_ns = ap_add_sat(sum->overlap_ns, cover.overlap_ns, &collectives->overflowed);
+    if (collectives->own)
+        collectives->own[open->index].cover = cover;
 }
 
 /* At its start a row notes how much was covered before, at its end what was since. */
-static void answer_until(struct queries *queries, const struct covers *covers, int64_t until_ns)
+static enum ap_status answer_until(struct queries *queries, const struct covers *covers, int64_t until_ns,
+                                   struct ap_error *reterr)
 {
-    for (; queries->started < queries->count; queries->started++) {
-        struct ap_collective_row *row = &queries->rows[queries->started];
-        int64_t start_ns = queries->trace->events.start_ns[row->row];
+    for (; queries->next < queries->end; queries->next++) {
+        uint32_t row = queries->collectives->rows[queries->next].row;
+        int64_t start_ns = queries->trace->events.start_ns[row];
         if (start_ns > until_ns)
             break;
-        row->exposed_ns = ap_cover_before(&covers->compute_or_memset, start_ns);
-        row->overlap_ns = ap_cover_before(&covers->compute, start_ns);
+        struct open open = { .end_ns = ap_row_end_ns(queries->trace, row),
+                             .before = { ap_cover_before(&covers->compute_or_memset, start_ns),
+                                         ap_cover_before(&covers->compute, start_ns) },
+                             .index = (uint32_t)queries->next };
+        AP_TRY(push(queries, open, reterr));
     }
-    for (; queries->ended < queries->count; queries->ended++) {
-        struct ap_collective_row *row = &queries->rows[queries->by_end[queries->ended]];
-        int64_t end_ns = ap_row_end_ns(queries->trace, row->row);
-        if (end_ns > until_ns)
-            break;
-        row->exposed_ns = queries->trace->events.dur_ns[row->row] -
-                          (ap_cover_before(&covers->compute_or_memset, end_ns) - row->exposed_ns);
-        row->overlap_ns = ap_cover_before(&covers->compute, end_ns) - row->overlap_ns;
+    while (queries->open_count && queries->open[0].end_ns <= until_ns) {
+        struct open open = pop(queries);
+        answer(queries, covers, &open);
     }
+    return AP_OK;
 }
 
 static void cover_row(struct covers *covers, enum ap_event_kind kind, bool communication, int64_t start_ns, int64_t end_ns)
@@ -294,70 +365,70 @@ static void sum_device(struct ap_collective_rows *collectives, const struct cove
                    &collectives->overflowed);
 }
 
-/* Device by device: @order[i] and @spare have room for all rows of collectives. */
-static void measure(struct ap_collective_rows *collectives, const struct ap_trace *trace, const struct ap_links *links,
-                    const struct ap_kernel_families *families, uint32_t *order, uint32_t *spare)
+/* From the link @at on, the rows of one device; moves @at on to the next. */
+static enum ap_status measure_device(struct queries *queries, const struct ap_links *links,
+                                     const struct ap_kernel_families *families, size_t *at, struct ap_error *reterr)
 {
-    size_t done = 0;
-    for (size_t i = 0; i < links->count && done < collectives->device_count;) {
-        int64_t device = ap_row_device(trace, links->rows[i].row);
-        struct queries queries = { .trace = trace, .rows = collectives->rows + done, .by_end = order };
-        while (done + queries.count < collectives->device_count &&
-               ap_row_device(trace, queries.rows[queries.count].row) == device) {
-            order[queries.count] = (uint32_t)queries.count;
-            queries.count++;
-        }
-        ap_sort_indices(order, queries.count, spare, ends_before, &queries);
-        struct covers covers = { AP_COVER_EMPTY, AP_COVER_EMPTY, AP_COVER_EMPTY, AP_COVER_EMPTY, AP_COVER_EMPTY };
-        for (; i < links->count && ap_row_device(trace, links->rows[i].row) == device; i++) {
-            uint32_t row = links->rows[i].row;
-            enum ap_event_kind kind = ap_row_kind(trace->events.tag[row]);
-            answer_until(&queries, &covers, trace->events.start_ns[row]);
-            cover_row(&covers, kind, kind == AP_KIND_kernel && ap_kernel_is_communication(families, trace, row),
-                      trace->events.start_ns[row], ap_row_end_ns(trace, row));
-        }
-        answer_until(&queries, &covers, INT64_MAX);
-        sum_device(collectives, &covers);
-        done += queries.count;
+    struct ap_collective_rows *collectives = queries->collectives;
+    const struct ap_trace *trace = queries->trace;
+    struct covers covers = { AP_COVER_EMPTY, AP_COVER_EMPTY, AP_COVER_EMPTY, AP_COVER_EMPTY, AP_COVER_EMPTY };
+    int64_t device = ap_row_device(trace, links->rows[*at].row);
+    while (queries->end < collectives->device_count && ap_row_device(trace, collectives->rows[queries->end].row) == device)
+        queries->end++;
+    for (; *at < links->count && ap_row_device(trace, links->rows[*at].row) == device; (*at)++) {
+        uint32_t row = links->rows[*at].row;
+        enum ap_event_kind kind = ap_row_kind(trace->events.tag[row]);
+        AP_TRY(answer_until(queries, &covers, trace->events.start_ns[row], reterr));
+        cover_row(&covers, kind, kind == AP_KIND_kernel && ap_kernel_is_communication(families, trace, row),
+                  trace->events.start_ns[row], ap_row_end_ns(trace, row));
     }
+    AP_TRY(answer_until(queries, &covers, INT64_MAX, reterr));
+    sum_device(collectives, &covers);
+    return AP_OK;
 }
 
-static enum ap_status measure_all(struct ap_collective_rows *collectives, const struct ap_trace *trace,
-                                  const struct ap_links *links, const struct ap_kernel_families *families,
-                                  struct ap_error *reterr)
+static enum ap_status measure(struct ap_collective_rows *collectives, const struct ap_trace *trace,
+                              const struct ap_links *links, const struct ap_kernel_families *families,
+                              struct ap_error *reterr)
 {
-    size_t bytes = collectives->device_count * 2 * sizeof(uint32_t);
-    if (!bytes)
+    struct queries queries = { .collectives = collectives, .trace = trace };
+    size_t kind_count = ap_strpool_count(&collectives->kinds), at = 0;
+    if (!collectives->count)
         return AP_OK;
-    uint32_t *order = ap_mem_resize(collectives->gate, NULL, 0, bytes);
-    if (!order)
-        return ap_fail_memory(collectives->gate, reterr);
-    measure(collectives, trace, links, families, order, order + collectives->device_count);
-    ap_mem_free(collectives->gate, order, bytes);
-    return AP_OK;
+    AP_TRY(AP_ALLOC_CLEARED(collectives->gate, collectives->covers, kind_count, reterr));
+    enum ap_status status = AP_OK;
+    while (status == AP_OK && at < links->count && queries.end < collectives->device_count)
+        status = measure_device(&queries, links, families, &at, reterr);
+    AP_FREE(collectives->gate, queries.open, queries.open_capacity);
+    return status;
 }
 
 /* ------------------------------------------------------------------------------------------------------------- all */
 
 enum ap_status ap_collective_rows_init(struct ap_collective_rows *collectives, const struct ap_trace *trace,
                                        const struct ap_host_tree *tree, const struct ap_links *links,
-                                       const struct ap_kernel_families *families, struct ap_gate *gate,
+                                       const struct ap_kernel_families *families, bool with_own, struct ap_gate *gate,
                                        struct ap_error *reterr)
 {
     *collectives = (struct ap_collective_rows){ .gate = gate };
+    ap_strpool_init(&collectives->kinds, gate);
     size_t name_count = ap_trace_id_count(trace);
     struct finder finder = { .trace = trace, .tree = tree };
     AP_TRY(AP_ALLOC_CLEARED(gate, finder.calls, 2 * name_count, reterr));
     finder.kernels = finder.calls + name_count;
-    enum ap_status status = add_device_rows(collectives, &finder, links, families, reterr);
-    AP_AND_THEN(status, add_host_rows(collectives, &finder, ap_trace_find_text(trace, "record_param_comms"), reterr));
-    AP_AND_THEN(status, measure_all(collectives, trace, links, families, reterr));
+    enum ap_status status = add_device_rows(collectives, &finder, links, families, with_own, reterr);
+    uint32_t record_name = ap_trace_find_text(trace, "record_param_comms");
+    AP_AND_THEN(status, add_host_rows(collectives, &finder, record_name, with_own, reterr));
     AP_FREE(gate, finder.calls, 2 * name_count);
+    AP_AND_THEN(status, measure(collectives, trace, links, families, reterr));
     return status;
 }
 
 void ap_collective_rows_release(struct ap_collective_rows *collectives)
 {
     AP_FREE(collectives->gate, collectives->rows, collectives->capacity);
+    AP_FREE(collectives->gate, collectives->own, collectives->own_capacity);
+    AP_FREE(collectives->gate, collectives->covers, ap_strpool_count(&collectives->kinds));
+    ap_strpool_release(&collectives->kinds);
     *collectives = (struct ap_collective_rows){ .gate = collectives->gate };
 }

@@ -8,15 +8,32 @@
 #include "kernel_family.h"
 #include "links.h"
 
-struct ap_collective_row {
-    uint32_t row;
-    uint32_t details;   /* index into trace->collectives; AP_NO_ROW = none tell of it */
+/** What many rows have in common. */
+struct ap_collective_kind {
     int64_t bytes;      /* ap_collective_bytes; -1 = unknown */
-    int64_t exposed_ns; /* not covered by compute kernels or memsets of the device; of device rows */
-    int64_t overlap_ns; /* covered by compute kernels; likewise */
     int32_t group_size; /* 0 = unknown */
+    uint32_t name;      /* of the rows */
+    struct ap_str what; /* of trace->collective_kinds: what tells of it; absent = nothing does */
     uint8_t operation, dtype;
     bool on_host;
+    uint8_t zero; /* where padding would be: kinds are compared as bytes */
+};
+
+struct ap_collective_row {
+    uint32_t row;
+    struct ap_str kind; /* of kinds */
+};
+
+/** How much of device rows other work covers. */
+struct ap_collective_cover {
+    int64_t exposed_ns; /* not covered by compute kernels or memsets of the device */
+    int64_t overlap_ns; /* covered by compute kernels */
+};
+
+/** What a row has for itself. */
+struct ap_collective_own {
+    struct ap_collective_cover cover;
+    uint32_t details; /* index into trace->collectives; AP_NO_ROW = none tell of it */
 };
 
 struct ap_collective_rows {
@@ -24,6 +41,10 @@ struct ap_collective_rows {
     struct ap_collective_row *rows; /* of devices in the order of links, then of the host in the order of the file */
     size_t count, capacity;
     size_t device_count;
+    struct ap_collective_own *own; /* by row; NULL unless asked for: there may be millions of rows, and most ask for sums */
+    size_t own_count, own_capacity;
+    struct ap_strpool kinds;            /* each a struct ap_collective_kind, in order of their first rows */
+    struct ap_collective_cover *covers; /* by id of the kind, less 1: sums over its rows */
     /* of devices, unions: */
     int64_t busy_ns, exposed_ns, overlap_ns;
     /* of what the host called, done by devices or not: */
@@ -33,11 +54,19 @@ struct ap_collective_rows {
     bool overflowed;
 };
 
-/** Lists and measures the collectives. @collectives may be released after a failure too. */
+/** What the row is: borrowed from @collectives. */
+static inline const struct ap_collective_kind *ap_collective_kind(const struct ap_collective_rows *collectives,
+                                                                  const struct ap_collective_row *row)
+{
+    const void *kind = ap_strpool_text(&collectives->kinds, row->kind).data;
+    return kind;
+}
+
+/** Lists and measures the collectives, each row for itself too @with_own. @collectives may be released after a failure too. */
 AP_MUST_CHECK enum ap_status ap_collective_rows_init(struct ap_collective_rows *collectives, const struct ap_trace *trace,
                                                      const struct ap_host_tree *tree, const struct ap_links *links,
-                                                     const struct ap_kernel_families *families, struct ap_gate *gate,
-                                                     struct ap_error *reterr);
+                                                     const struct ap_kernel_families *families, bool with_own,
+                                                     struct ap_gate *gate, struct ap_error *reterr);
 void ap_collective_rows_release(struct ap_collective_rows *collectives);
 
 #endif

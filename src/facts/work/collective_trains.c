@@ -78,7 +78,8 @@ struct ap_collective_trains ap_collective_trains_of(const struct ap_collective_r
         if (train.count)
             take_time(&train, start_ns, end_ns);
         if (next < collectives->device_count && collectives->rows[next].row == row)
-            take_collective(&trains, &train, collectives->rows[next++].operation, start_ns, end_ns);
+            take_collective(&trains, &train, ap_collective_kind(collectives, &collectives->rows[next++])->operation,
+                            start_ns, end_ns);
         else if (train.count)
             take_other(&trains, &train, ap_row_kind(trace->events.tag[row]) == AP_KIND_kernel, end_ns - start_ns);
         if (train.count == 1)

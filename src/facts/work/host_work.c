@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "near_pairs.h"
 #include "nest.h"
 #include "rows_of.h"
 
@@ -75,6 +76,7 @@ struct sweep {
     struct ap_user_frames lines;
     struct ap_nest ops, modules, frames;
     struct ap_step_cursor step;           /* of the row that was closed last */
+    struct ap_near_pairs shapes;          /* operators and their signatures */
     uint32_t *op_of_name, *frame_of_name; /* by name id: number, AP_PAIR_NONE = not met yet */
     int64_t *caller_lead_ns; /* by number of the operator: of the caller with most votes, see vote_for_caller() */
     uint32_t *open_rows;     /* likewise: of it */
@@ -198,7 +200,7 @@ static struct ap_text strides_of(const struct ap_trace *trace, struct ap_str arg
 static void note_strides(const struct ap_trace *trace, struct ap_shape_cost *shape, struct ap_str arguments)
 {
     if (!shape->arguments)
-        shape->arguments = arguments.id;
+        shape->arguments = arguments.id & INT32_MAX;
     if (arguments.id && !shape->lies_differently && arguments.id != shape->arguments)
         shape->lies_differently =
             !ap_text_equal(strides_of(trace, arguments), strides_of(trace, (struct ap_str){ shape->arguments }));
@@ -209,12 +211,13 @@ static enum ap_status add_shape(struct sweep *sweep, const struct ap_nest_row *c
     struct ap_host_work *work = sweep->work;
     const struct ap_op_detail *op = ap_row_op(sweep->trace, closed->row);
     uint32_t name = sweep->trace->events.name[closed->row], signature = op ? op->signature.id : 0, number;
-    bool is_new;
     if (!signature)
         return AP_OK;
-    AP_TRY(NUMBER_OF(work, shape, name, signature, &number, &is_new, reterr));
-    work->shapes[number].cost.name = name;
-    work->shapes[number].signature = signature;
+    AP_TRY(ap_near_pairs_add(&sweep->shapes, name, signature, &number, reterr));
+    if (number == work->shape_count) {
+        AP_TRY(AP_RESERVE(work->gate, work->shapes, work->shape_capacity, (size_t)number + 1, reterr));
+        work->shapes[work->shape_count++] = (struct ap_shape_cost){ .cost.name = name, .signature = signature };
+    }
     note_strides(sweep->trace, &work->shapes[number], op->arguments);
     return add_cost(sweep, &work->shapes[number].cost, closed, reterr);
 }
@@ -474,11 +477,14 @@ static enum ap_status sweep_init(struct sweep *sweep, struct ap_error *reterr)
     struct ap_gate *gate = sweep->work->gate;
     sweep->ops.gate = sweep->modules.gate = sweep->frames.gate = sweep->lines.gate = sweep->lines.library.gate = gate;
     sweep->launched.gate = sweep->launched.causes.gate = gate;
-    sweep->has_shapes = ap_strpool_count(&sweep->trace->signatures) != 0;
+    uint32_t signatures = ap_strpool_count(&sweep->trace->signatures);
+    sweep->has_shapes = signatures != 0;
     sweep->has_python = ap_has_rows_of(sweep->trace, 1u << AP_KIND_python);
     sweep->has_slots = !sweep->input->links->linked_count;
     sweep->name_count = ap_trace_id_count(sweep->trace);
     AP_TRY(launched_init(&sweep->launched, sweep->work, sweep->input, reterr));
+    if (sweep->has_shapes)
+        AP_TRY(ap_near_pairs_init(&sweep->shapes, gate, (size_t)signatures + 1, reterr));
     AP_TRY(new_column(sweep, &sweep->op_of_name, reterr));
     if (!sweep->has_python)
         return AP_OK;
@@ -490,6 +496,7 @@ static void sweep_release(struct sweep *sweep)
 {
     struct ap_gate *gate = sweep->work->gate;
     launched_release(&sweep->launched);
+    ap_near_pairs_release(&sweep->shapes);
     ap_user_frames_release(&sweep->lines);
     ap_nest_release(&sweep->ops);
     ap_nest_release(&sweep->modules);
@@ -503,7 +510,6 @@ static void sweep_release(struct sweep *sweep)
 /* What only the sweep asks for. */
 static void forget_pairs(struct ap_host_work *work)
 {
-    ap_pair_map_keep_count(&work->shape_map);
     ap_pair_map_keep_count(&work->module_map);
     ap_pair_map_keep_count(&work->op_frame_map);
     ap_pair_map_keep_count(&work->slot_map);
@@ -515,7 +521,7 @@ enum ap_status ap_host_work_init(struct ap_host_work *work, const struct ap_host
                                  struct ap_error *reterr)
 {
     *work = (struct ap_host_work){ .gate = gate };
-    work->shape_map.gate = work->module_map.gate = work->op_frame_map.gate = work->slot_map.gate = gate;
+    work->module_map.gate = work->op_frame_map.gate = work->slot_map.gate = gate;
     work->instance_map.gate = work->class_id_map.gate = gate;
     ap_strpool_init(&work->classes, gate);
     struct sweep sweep = { .work = work, .input = input, .trace = input->trace, .step = { input->steps, 0 } };
@@ -530,7 +536,6 @@ enum ap_status ap_host_work_init(struct ap_host_work *work, const struct ap_host
 
 void ap_host_work_release(struct ap_host_work *work)
 {
-    ap_pair_map_release(&work->shape_map);
     ap_pair_map_release(&work->module_map);
     ap_pair_map_release(&work->op_frame_map);
     ap_pair_map_release(&work->slot_map);

@@ -36,8 +36,9 @@ struct ap_op_cost {
 struct ap_shape_cost {
     struct ap_work_cost cost;
     uint32_t signature;
-    uint32_t arguments;    /* of its first call that has some, whose strides all others share; 0 = none */
-    bool lies_differently; /* they do not */
+    uint32_t arguments : 31;       /* of its first call that has some, whose strides all others share; 0 = none. There is no
+                                      room in a pool for more ids */
+    uint32_t lies_differently : 1; /* they do not */
 };
 
 /* A path of nn.Modules by class: the many equal layers of a model are one path. Paths come before those below them. Totals
@@ -63,8 +64,8 @@ struct ap_op_slot {
 
 struct ap_host_work {
     struct ap_gate *gate;
-    struct ap_pair_map shape_map, module_map, op_frame_map, slot_map; /* behind the sweep their counts only */
-    struct ap_pair_map instance_map, class_id_map;                    /* (path, name); (name, 0) */
+    struct ap_pair_map module_map, op_frame_map, slot_map; /* behind the sweep their counts only */
+    struct ap_pair_map instance_map, class_id_map;         /* (path, name); (name, 0) */
     struct ap_strpool classes;
     uint32_t *class_ids;
     size_t class_id_capacity;
@@ -77,6 +78,7 @@ struct ap_host_work {
                              are in one place. NULL where GPU work tells what the report narrows down to */
     size_t first_slot_capacity;
     struct ap_shape_cost *shapes;
+    uint32_t shape_count;
     size_t shape_capacity;
     struct ap_module_cost *modules;
     size_t module_capacity;

@@ -2,7 +2,7 @@
  * part_communication.c - collectives by operation, group, type and size, with their bandwidths. One rank's trace cannot tell
  * moving from waiting for the other ranks: durations include both, so bandwidths are lower bounds. */
 #include "collective_trains.h"
-#include "part.h"
+#include "communication_part.h"
 #include "quantile.h"
 #include "reduced_passes.h"
 #include "sort.h"
@@ -11,168 +11,6 @@
 
 #define SMALL_BYTES (1 << 20)          /* smaller ones are bound by latency */
 #define LARGE_BYTES (INT64_C(8) << 20) /* from here on the link tells, not the latency */
-
-/* Collectives of one kind: rows order[first .. first + count). */
-struct kind {
-    size_t first, count;
-    int64_t total_ns, min_ns, max_ns, p50_ns, exposed_ns, overlap_ns;
-    int64_t fair_ns;  /* how long one of them takes at most where nothing holds it up; -1 = nothing tells */
-    int64_t slow_ns;  /* what those of at least twice that take beyond it */
-    uint32_t slowest; /* index into the rows */
-};
-
-/* All collectives of a process group. */
-struct group {
-    const struct ap_collective *told; /* by its first collective */
-    int64_t count, total_ns;
-};
-
-struct report {
-    const struct ap_trace *trace;
-    struct ap_gate *gate;
-    struct ap_collective_rows collectives;
-    uint32_t *order;  /* of all rows, by kind */
-    int64_t *scratch; /* durations of one kind, later bytes of all-reduces */
-    struct kind *kinds;
-    size_t kind_count, kind_capacity;
-    struct group *groups;
-    size_t group_count, group_capacity;
-    bool overflowed;
-};
-
-/* ---- order ---- */
-
-static int compare(int64_t a, int64_t b)
-{
-    return a < b ? -1 : a > b;
-}
-
-static const struct ap_collective *details_of(const struct report *report, const struct ap_collective_row *row)
-{
-    return row->details == AP_NO_ROW ? NULL : ap_trace_collective(report->trace, row->details);
-}
-
-static int compare_groups(const struct ap_collective *a, const struct ap_collective *b)
-{
-    if (!a || !b)
-        return (a != NULL) - (b != NULL);
-    int order = compare(a->group_name.id, b->group_name.id);
-    order = order ? order : compare(a->group_ranks.id, b->group_ranks.id);
-    return order ? order : compare(a->group_size, b->group_size);
-}
-
-/* Alike in all but their size. */
-static int compare_siblings(const struct report *report, uint32_t a, uint32_t b)
-{
-    const struct ap_collective_row *x = &report->collectives.rows[a], *y = &report->collectives.rows[b];
-    int order = compare(x->operation, y->operation);
-    order = order ? order : compare(report->trace->events.name[x->row], report->trace->events.name[y->row]);
-    order = order ? order : compare_groups(details_of(report, x), details_of(report, y));
-    return order ? order : compare(x->dtype, y->dtype);
-}
-
-static int compare_kinds(const struct report *report, uint32_t a, uint32_t b)
-{
-    int order = compare_siblings(report, a, b);
-    return order ? order : compare(report->collectives.rows[a].bytes, report->collectives.rows[b].bytes);
-}
-
-static bool kind_before(const void *context, uint32_t a, uint32_t b)
-{
-    int order = compare_kinds(context, a, b);
-    return order ? order < 0 : a < b;
-}
-
-static bool group_before(const void *context, uint32_t a, uint32_t b)
-{
-    const struct report *report = context;
-    int order =
-        compare_groups(details_of(report, &report->collectives.rows[a]), details_of(report, &report->collectives.rows[b]));
-    return order ? order < 0 : a < b;
-}
-
-/* ---- kinds and groups ---- */
-
-static int64_t dur_ns(const struct report *report, uint32_t index)
-{
-    return report->trace->events.dur_ns[report->collectives.rows[index].row];
-}
-
-static struct kind kind_of(struct report *report, size_t first, size_t end)
-{
-    struct kind kind = { .first = first, .count = end - first, .min_ns = INT64_MAX, .max_ns = -1, .fair_ns = -1 };
-    for (size_t i = first; i < end; i++) {
-        const struct ap_collective_row *row = &report->collectives.rows[report->order[i]];
-        int64_t dur = report->trace->events.dur_ns[row->row];
-        report->scratch[i - first] = dur;
-        kind.total_ns = ap_add_sat(kind.total_ns, dur, &report->overflowed);
-        kind.exposed_ns = ap_add_sat(kind.exposed_ns, row->exposed_ns, &report->overflowed);
-        kind.overlap_ns = ap_add_sat(kind.overlap_ns, row->overlap_ns, &report->overflowed);
-        kind.min_ns = dur < kind.min_ns ? dur : kind.min_ns;
-        if (dur > kind.max_ns) {
-            kind.max_ns = dur;
-            kind.slowest = report->order[i];
-        }
-    }
-    kind.p50_ns = ap_quantile(report->scratch, kind.count, 50);
-    return kind;
-}
-
-static enum ap_status find_kinds(struct report *report, struct ap_error *reterr)
-{
-    for (size_t first = 0, end; first < report->collectives.count; first = end) {
-        for (end = first + 1;
-             end < report->collectives.count && compare_kinds(report, report->order[first], report->order[end]) == 0;)
-            end++;
-        AP_TRY_ADD(report->gate, report->kinds, report->kind_count, report->kind_capacity, reterr,
-                   kind_of(report, first, end));
-    }
-    return AP_OK;
-}
-
-/* @order: all rows by group. */
-static enum ap_status find_groups(struct report *report, struct ap_error *reterr)
-{
-    for (size_t i = 0; i < report->collectives.count; i++) {
-        const struct ap_collective *told = details_of(report, &report->collectives.rows[report->order[i]]);
-        if (!told)
-            continue;
-        if (!report->group_count || compare_groups(report->groups[report->group_count - 1].told, told) != 0) {
-            AP_TRY_ADD(report->gate, report->groups, report->group_count, report->group_capacity, reterr,
-                       (struct group){ .told = told });
-        }
-        struct group *group = &report->groups[report->group_count - 1];
-        group->count++;
-        group->total_ns = ap_add_sat(group->total_ns, dur_ns(report, report->order[i]), &report->overflowed);
-    }
-    return AP_OK;
-}
-
-/* Where kinds and groups are found. */
-static enum ap_status sort_out(struct report *report, struct ap_error *reterr)
-{
-    size_t count = report->collectives.count;
-    if (!count)
-        return AP_OK;
-    AP_TRY(AP_ALLOC(report->gate, report->order, count, reterr));
-    AP_TRY(AP_ALLOC(report->gate, report->scratch, count, reterr));
-    for (size_t i = 0; i < count; i++)
-        report->order[i] = (uint32_t)i;
-    ap_sort_indices(report->order, count, (uint32_t *)(void *)report->scratch, group_before, report);
-    AP_TRY(find_groups(report, reterr));
-    ap_sort_indices(report->order, count, (uint32_t *)(void *)report->scratch, kind_before, report);
-    return find_kinds(report, reterr);
-}
-
-static void release(struct report *report)
-{
-    size_t count = report->collectives.count;
-    AP_FREE(report->gate, report->order, count);
-    AP_FREE(report->gate, report->scratch, count);
-    AP_FREE(report->gate, report->kinds, report->kind_capacity);
-    AP_FREE(report->gate, report->groups, report->group_capacity);
-    ap_collective_rows_release(&report->collectives);
-}
 
 /* ---- output: small parts ---- */
 
@@ -186,48 +24,48 @@ static void add_bandwidth(struct ap_model *model, struct ap_value *to, const cha
 
 static bool longer_kind(const void *context, uint32_t a, uint32_t b)
 {
-    const struct report *report = context;
-    const struct kind *x = &report->kinds[a], *y = &report->kinds[b];
+    const struct ap_communication *report = context;
+    const struct ap_listed_kind *x = &report->kinds[a], *y = &report->kinds[b];
     return x->total_ns != y->total_ns ? x->total_ns > y->total_ns : a < b;
 }
 
-static void add_bandwidths(struct ap_model *model, struct ap_value *to, const struct kind *kind,
-                           const struct ap_collective_row *row)
+static void add_bandwidths(struct ap_model *model, struct ap_value *to, const struct ap_listed_kind *kind)
 {
-    double bytes = (double)row->bytes, factor = ap_collective_bus_factor(row->operation, row->group_size);
+    double bytes = (double)kind->is->bytes, factor = ap_collective_bus_factor(kind->is->operation, kind->is->group_size);
     add_bandwidth(model, to, "algbw_gigabytes_per_s", bytes, (double)kind->p50_ns);
     add_bandwidth(model, to, "busbw_gigabytes_per_s", bytes * factor, (double)kind->p50_ns);
     add_bandwidth(model, to, "max_algbw_gigabytes_per_s", bytes, (double)kind->min_ns);
     add_bandwidth(model, to, "max_busbw_gigabytes_per_s", bytes * factor, (double)kind->min_ns);
 }
 
-static void add_kind(const struct report *report, const struct kind *kind, struct ap_model *model, struct ap_value *list)
+static void add_kind(const struct ap_communication *report, const struct ap_listed_kind *kind, struct ap_model *model,
+                     struct ap_value *list)
 {
-    const struct ap_collective_row *row = &report->collectives.rows[report->order[kind->first]];
-    const struct ap_collective *told = details_of(report, row);
+    const struct ap_collective_kind *is = kind->is;
+    const struct ap_collective *told = ap_told_of(report, is);
     struct ap_value *to = ap_add_object(model, list, NULL);
-    ap_add_string(model, to, "operation", ap_collective_operation_name(row->operation));
-    ap_add_text(model, to, "name", ap_row_name(report->trace, row->row));
-    ap_add_bool(model, to, "on_host", row->on_host);
+    ap_add_string(model, to, "operation", ap_collective_operation_name(is->operation));
+    ap_add_text(model, to, "name", ap_trace_text(report->trace, is->name));
+    ap_add_bool(model, to, "on_host", is->on_host);
     ap_add_name(report->trace, model, to, "group", told ? told->group_name.id : 0);
-    ap_add_known_count(model, to, "group_size", row->group_size > 0, row->group_size);
-    ap_add_known_string(model, to, "dtype", row->dtype, ap_collective_dtype_name(row->dtype));
-    ap_add_known_bytes(model, to, "bytes", row->bytes >= 0, row->bytes);
+    ap_add_known_count(model, to, "group_size", is->group_size > 0, is->group_size);
+    ap_add_known_string(model, to, "dtype", is->dtype, ap_collective_dtype_name(is->dtype));
+    ap_add_known_bytes(model, to, "bytes", is->bytes >= 0, is->bytes);
     ap_add_count(model, to, "count", (int64_t)kind->count);
     ap_add_time(model, to, "total_dur_us", kind->total_ns);
     ap_add_time(model, to, "mean_dur_us", ap_mean(kind->total_ns, kind->count));
     ap_add_time(model, to, "p50_us", kind->p50_ns);
     ap_add_time(model, to, "min_dur_us", kind->min_ns);
     ap_add_time(model, to, "max_dur_us", kind->max_ns);
-    add_bandwidths(model, to, kind, row);
-    ap_add_known_time(model, to, "exposed_us", !row->on_host, kind->exposed_ns);
-    ap_add_quotient(model, to, "overlap_ratio", (double)kind->overlap_ns, row->on_host ? 0 : (double)kind->total_ns);
+    add_bandwidths(model, to, kind);
+    ap_add_known_time(model, to, "exposed_us", !is->on_host, kind->exposed_ns);
+    ap_add_quotient(model, to, "overlap_ratio", (double)kind->overlap_ns, is->on_host ? 0 : (double)kind->total_ns);
     ap_add_time(model, to, "slow_excess_us", kind->slow_ns);
     ap_add_place(report->trace, report->collectives.rows[kind->slowest].row, model, to);
 }
 
-static enum ap_status add_kinds(const struct report *report, uint64_t top_n, struct ap_model *model, struct ap_value *to,
-                                struct ap_error *reterr)
+static enum ap_status add_kinds(const struct ap_communication *report, uint64_t top_n, struct ap_model *model,
+                                struct ap_value *to, struct ap_error *reterr)
 {
     struct ap_value *list = ap_add_list(model, to, "collectives");
     uint32_t *order;
@@ -247,24 +85,19 @@ struct operation_sums {
     bool has_device, has_bytes;
 };
 
-static void sum_operation(struct operation_sums *sums, const struct report *report, const struct ap_collective_row *row,
-                          bool *overflowed)
+static void sum_operation(struct operation_sums *sums, const struct ap_collective_kind *kind, int64_t dur, bool *overflowed)
 {
-    int64_t dur = report->trace->events.dur_ns[row->row];
-    double factor = ap_collective_bus_factor(row->operation, row->group_size);
+    double factor = ap_collective_bus_factor(kind->operation, kind->group_size);
     sums->count++;
     sums->total_ns = ap_add_sat(sums->total_ns, dur, overflowed);
-    if (!row->on_host) {
-        sums->has_device = true;
-        sums->exposed_ns = ap_add_sat(sums->exposed_ns, row->exposed_ns, overflowed);
-    }
-    if (row->bytes < 0)
+    sums->has_device |= !kind->on_host;
+    if (kind->bytes < 0)
         return;
     sums->has_bytes = true;
-    sums->bytes = ap_add_sat(sums->bytes, row->bytes, overflowed);
+    sums->bytes = ap_add_sat(sums->bytes, kind->bytes, overflowed);
     sums->known_bytes_ns = ap_add_sat(sums->known_bytes_ns, dur, overflowed);
     if (factor > 0) {
-        sums->bus_bytes += (double)row->bytes * factor;
+        sums->bus_bytes += (double)kind->bytes * factor;
         sums->bus_ns += (double)dur;
     }
 }
@@ -288,14 +121,19 @@ static void add_operation(const struct operation_sums *sums, uint32_t operation,
     add_bandwidth(model, to, "busbw_gigabytes_per_s", sums->bus_bytes, sums->bus_ns);
 }
 
-static enum ap_status add_operations(struct report *report, struct ap_model *model, struct ap_value *to,
+static enum ap_status add_operations(struct ap_communication *report, struct ap_model *model, struct ap_value *to,
                                      struct ap_error *reterr)
 {
     struct operation_sums sums[AP_COLLECTIVE_COUNT_] = { 0 };
     struct ap_value *list = ap_add_list(model, to, "by_operation");
     for (size_t i = 0; i < report->collectives.count; i++) {
-        const struct ap_collective_row *row = &report->collectives.rows[i];
-        sum_operation(&sums[row->operation], report, row, &report->overflowed);
+        const struct ap_collective_kind *kind = ap_kind_at(report, i);
+        sum_operation(&sums[kind->operation], kind, ap_collective_dur_ns(report, i), &report->overflowed);
+    }
+    for (size_t k = 0; k < report->kind_count; k++) {
+        const struct ap_listed_kind *kind = &report->kinds[k];
+        int64_t *sum_ns = &sums[kind->is->operation].exposed_ns;
+        *sum_ns = ap_add_sat(*sum_ns, kind->exposed_ns, &report->overflowed);
     }
     uint32_t *order;
     size_t count;
@@ -311,20 +149,20 @@ static enum ap_status add_operations(struct report *report, struct ap_model *mod
 
 static bool busier_group(const void *context, uint32_t a, uint32_t b)
 {
-    const struct report *report = context;
-    const struct group *x = &report->groups[a], *y = &report->groups[b];
+    const struct ap_communication *report = context;
+    const struct ap_listed_group *x = &report->groups[a], *y = &report->groups[b];
     return x->total_ns != y->total_ns ? x->total_ns > y->total_ns : a < b;
 }
 
-static enum ap_status add_groups(const struct report *report, uint64_t top_n, struct ap_model *model, struct ap_value *to,
-                                 struct ap_error *reterr)
+static enum ap_status add_groups(const struct ap_communication *report, uint64_t top_n, struct ap_model *model,
+                                 struct ap_value *to, struct ap_error *reterr)
 {
     struct ap_value *list = ap_add_list(model, to, "groups");
     uint32_t *order;
     size_t count;
     AP_TRY(ap_top_indices(report->gate, (uint32_t)report->group_count, top_n, busier_group, report, &order, &count, reterr));
     for (size_t i = 0; i < count; i++) {
-        const struct group *group = &report->groups[order[i]];
+        const struct ap_listed_group *group = &report->groups[order[i]];
         struct ap_value *row = ap_add_object(model, list, NULL);
         ap_add_name(report->trace, model, row, "name", group->told->group_name.id);
         ap_add_name(report->trace, model, row, "description", group->told->group_description.id);
@@ -350,44 +188,37 @@ struct sums {
     double best_bus; /* bytes per ns of the fastest large one on a device; 0 = none */
 };
 
-static void note_speed(struct sums *sums, const struct ap_collective_row *row, int64_t dur_ns)
+static void note_speed(struct sums *sums, const struct ap_collective_kind *kind, int64_t dur_ns)
 {
-    double factor = ap_collective_bus_factor(row->operation, row->group_size);
-    double bus = row->on_host || row->bytes < LARGE_BYTES || dur_ns <= 0 ? 0 : (double)row->bytes * factor / (double)dur_ns;
+    double factor = ap_collective_bus_factor(kind->operation, kind->group_size);
+    bool is_told = !kind->on_host && kind->bytes >= LARGE_BYTES && dur_ns > 0;
+    double bus = is_told ? (double)kind->bytes * factor / (double)dur_ns : 0;
     sums->best_bus = bus > sums->best_bus ? bus : sums->best_bus;
 }
 
-static void sum_row(struct report *report, struct sums *sums, const struct ap_collective_row *row)
+static void sum_row(struct ap_communication *report, struct sums *sums, const struct ap_collective_kind *kind, int64_t dur)
 {
-    int64_t dur = report->trace->events.dur_ns[row->row];
-    int64_t *total = row->on_host ? &sums->host_ns : &sums->device_ns;
+    int64_t *total = kind->on_host ? &sums->host_ns : &sums->device_ns;
     *total = ap_add_sat(*total, dur, &report->overflowed);
-    if (row->bytes > 0) {
-        sums->bytes = ap_add_sat(sums->bytes, row->bytes, &report->overflowed);
-        note_speed(sums, row, dur);
-        if (ap_collective_dtype_is_wide_float(row->dtype))
-            sums->wide_bytes = ap_add_sat(sums->wide_bytes, row->bytes, &report->overflowed);
+    if (kind->bytes > 0) {
+        sums->bytes = ap_add_sat(sums->bytes, kind->bytes, &report->overflowed);
+        note_speed(sums, kind, dur);
+        if (ap_collective_dtype_is_wide_float(kind->dtype))
+            sums->wide_bytes = ap_add_sat(sums->wide_bytes, kind->bytes, &report->overflowed);
     }
-    switch ((enum ap_collective_operation)row->operation) {
+    switch ((enum ap_collective_operation)kind->operation) {
     case AP_COLLECTIVE_allreduce:
         sums->allreduces++;
-        if (row->bytes < 0)
+        if (kind->bytes < 0)
             break;
-        sums->small_allreduces += row->bytes < SMALL_BYTES;
-        report->scratch[sums->sized_allreduces++] = row->bytes;
+        sums->small_allreduces += kind->bytes < SMALL_BYTES;
+        report->scratch[sums->sized_allreduces++] = kind->bytes;
         break;
     case AP_COLLECTIVE_alltoall:
     case AP_COLLECTIVE_dispatch:
     case AP_COLLECTIVE_combine:
-        if (row->on_host)
-            break;
-        sums->exchange_ns = ap_add_sat(sums->exchange_ns, dur, &report->overflowed);
-        sums->exposed_exchange_ns = ap_add_sat(sums->exposed_exchange_ns, row->exposed_ns, &report->overflowed);
-        break;
-    case AP_COLLECTIVE_send:
-    case AP_COLLECTIVE_recv:
-        if (!row->on_host)
-            sums->exposed_transfer_ns = ap_add_sat(sums->exposed_transfer_ns, row->exposed_ns, &report->overflowed);
+        if (!kind->on_host)
+            sums->exchange_ns = ap_add_sat(sums->exchange_ns, dur, &report->overflowed);
         break;
     case AP_COLLECTIVE_broadcast:
         sums->broadcasts++;
@@ -398,85 +229,97 @@ static void sum_row(struct report *report, struct sums *sums, const struct ap_co
     }
 }
 
-static int64_t bytes_of(const struct report *report, const struct kind *kind)
+static bool is_exchange(unsigned operation)
 {
-    return report->collectives.rows[report->order[kind->first]].bytes;
+    return operation == AP_COLLECTIVE_alltoall || operation == AP_COLLECTIVE_dispatch || operation == AP_COLLECTIVE_combine;
 }
 
-static bool tells_fair(const struct report *report, const struct kind *kind)
+/* One that receives is there before the other side has anything to send: how long it takes says nothing of its speed. */
+static bool is_transfer(unsigned operation)
 {
-    return kind->min_ns > 0 && bytes_of(report, kind) >= SMALL_BYTES; /* the time of smaller ones is all latency */
+    return operation == AP_COLLECTIVE_send || operation == AP_COLLECTIVE_recv;
+}
+
+/* Of those on devices: others have no such time. */
+static void sum_exposed(struct ap_communication *report, struct sums *sums)
+{
+    for (size_t k = 0; k < report->kind_count; k++) {
+        unsigned operation = report->kinds[k].is->operation;
+        int64_t exposed_ns = report->kinds[k].exposed_ns;
+        if (is_exchange(operation))
+            sums->exposed_exchange_ns = ap_add_sat(sums->exposed_exchange_ns, exposed_ns, &report->overflowed);
+        if (is_transfer(operation))
+            sums->exposed_transfer_ns = ap_add_sat(sums->exposed_transfer_ns, exposed_ns, &report->overflowed);
+    }
+}
+
+static bool tells_fair(const struct ap_listed_kind *kind)
+{
+    return kind->min_ns > 0 && kind->is->bytes >= SMALL_BYTES; /* the time of smaller ones is all latency */
 }
 
 /* Kinds alike in all but their size, in order of it. What is seen once is judged by others alone. */
-static void find_fair(struct report *report, size_t first, size_t end, struct ap_collective_time *times)
+static void find_fair(struct ap_communication *report, size_t first, size_t end, struct ap_collective_time *times)
 {
     size_t count = 0, seen = 0, at = 0;
     for (size_t k = first; k < end; k++) {
-        const struct kind *kind = &report->kinds[k];
-        if (!tells_fair(report, kind))
+        const struct ap_listed_kind *kind = &report->kinds[k];
+        if (!tells_fair(kind))
             continue;
-        times[count++] = (struct ap_collective_time){ .bytes = bytes_of(report, kind), .dur_ns = kind->min_ns };
+        times[count++] = (struct ap_collective_time){ .bytes = kind->is->bytes, .dur_ns = kind->min_ns };
         seen += kind->count;
     }
     ap_collective_find_bounds(times, count);
     for (size_t k = first; k < end && count; k++) {
-        struct kind *kind = &report->kinds[k];
-        if (tells_fair(report, kind))
+        struct ap_listed_kind *kind = &report->kinds[k];
+        if (tells_fair(kind))
             kind->fair_ns = seen > 1 ? times[at++].bound_ns : -1;
-        else if (bytes_of(report, kind) < SMALL_BYTES)
+        else if (kind->is->bytes < SMALL_BYTES)
             kind->fair_ns = times[0].bound_ns;
     }
 }
 
-/* One that receives is there before the other side has anything to send: how long it takes says nothing of its speed. */
-static bool is_transfer(const struct report *report, const struct kind *kind)
-{
-    unsigned operation = report->collectives.rows[report->order[kind->first]].operation;
-    return operation == AP_COLLECTIVE_send || operation == AP_COLLECTIVE_recv;
-}
-
 /* What of a kind took at least twice as long as it had to. */
-static void sum_slow_kind(struct report *report, struct sums *sums, struct kind *kind)
+static void sum_slow_kind(struct ap_communication *report, struct sums *sums, struct ap_listed_kind *kind)
 {
-    if (kind->fair_ns <= 0 || kind->max_ns <= 0 || is_transfer(report, kind))
+    if (kind->fair_ns <= 0 || kind->max_ns <= 0 || is_transfer(kind->is->operation))
         return;
     double ratio = kind->fair_ns < kind->max_ns ? (double)kind->fair_ns / (double)kind->max_ns : 1;
     sums->worst_over_best = sums->worst_over_best < 0 || ratio < sums->worst_over_best ? ratio : sums->worst_over_best;
-    for (size_t i = kind->first; i < kind->first + kind->count; i++) {
-        int64_t excess_ns = dur_ns(report, report->order[i]) - kind->fair_ns;
+    for (size_t i = kind->place; i < kind->place + kind->count; i++) {
+        int64_t excess_ns = report->scratch[i] - kind->fair_ns;
         if (excess_ns < kind->fair_ns)
             continue;
         sums->slow_count++;
         kind->slow_ns = ap_add_sat(kind->slow_ns, excess_ns, &report->overflowed);
-        if (excess_ns > sums->slowest_ns) {
-            sums->slowest_ns = excess_ns;
-            sums->slowest = report->collectives.rows[report->order[i]].row;
-        }
+    }
+    int64_t excess_ns = kind->max_ns - kind->fair_ns;
+    if (excess_ns >= kind->fair_ns && excess_ns > sums->slowest_ns) {
+        sums->slowest_ns = excess_ns;
+        sums->slowest = report->collectives.rows[kind->slowest].row;
     }
     sums->slow_excess_ns = ap_add_sat(sums->slow_excess_ns, kind->slow_ns, &report->overflowed);
 }
 
-static enum ap_status sum_slow(struct report *report, struct sums *sums, struct ap_error *reterr)
+static enum ap_status sum_slow(struct ap_communication *report, struct sums *sums, struct ap_error *reterr)
 {
     struct ap_collective_time *times;
     AP_TRY(AP_ALLOC(report->gate, times, report->kind_count, reterr));
     for (size_t first = 0, end; first < report->kind_count; first = end) {
-        const struct kind *kinds = report->kinds;
-        for (end = first + 1; end < report->kind_count && compare_siblings(report, report->order[kinds[first].first],
-                                                                           report->order[kinds[end].first]) == 0;)
+        const struct ap_listed_kind *kinds = report->kinds;
+        for (end = first + 1; end < report->kind_count && ap_compare_siblings(report, kinds[first].is, kinds[end].is) == 0;)
             end++;
         find_fair(report, first, end, times);
     }
     AP_FREE(report->gate, times, report->kind_count);
     for (size_t k = 0; k < report->kind_count; k++)
-        if (bytes_of(report, &report->kinds[k]) > 0)
+        if (report->kinds[k].is->bytes > 0)
             sum_slow_kind(report, sums, &report->kinds[k]);
     return AP_OK;
 }
 
-static enum ap_status add_passes(const struct ap_part_context *context, const struct report *report, struct ap_model *model,
-                                 struct ap_value *to, struct ap_error *reterr)
+static enum ap_status add_passes(const struct ap_part_context *context, const struct ap_communication *report,
+                                 struct ap_model *model, struct ap_value *to, struct ap_error *reterr)
 {
     struct ap_ddp_passes passes;
     AP_TRY(ap_find_ddp_passes(context, &report->collectives, SMALL_BYTES, &passes, reterr));
@@ -486,7 +329,8 @@ static enum ap_status add_passes(const struct ap_part_context *context, const st
     return AP_OK;
 }
 
-static void add_totals(const struct report *report, const struct sums *sums, struct ap_model *model, struct ap_value *to)
+static void add_totals(const struct ap_communication *report, const struct sums *sums, struct ap_model *model,
+                       struct ap_value *to)
 {
     const struct ap_collective_rows *collectives = &report->collectives;
     bool any = collectives->device_count != 0;
@@ -505,7 +349,7 @@ static void add_totals(const struct report *report, const struct sums *sums, str
     ap_add_known_number(model, to, "large_busbw_gigabytes_per_s", sums->best_bus > 0, sums->best_bus);
 }
 
-static void add_trains(const struct ap_part_context *context, struct report *report, struct ap_model *model,
+static void add_trains(const struct ap_part_context *context, struct ap_communication *report, struct ap_model *model,
                        struct ap_value *to)
 {
     struct ap_collective_trains trains =
@@ -530,7 +374,7 @@ static void add_slowest(const struct ap_trace *trace, uint32_t row, struct ap_mo
     ap_add_place(trace, row, model, slowest);
 }
 
-static void add_figures(const struct ap_part_context *context, struct report *report, const struct sums *sums,
+static void add_figures(const struct ap_part_context *context, struct ap_communication *report, const struct sums *sums,
                         struct ap_model *model, struct ap_value *to)
 {
     int64_t called = (int64_t)report->collectives.barrier_call_count;
@@ -560,13 +404,14 @@ static void add_figures(const struct ap_part_context *context, struct report *re
     add_slowest(report->trace, sums->slowest, model, to);
 }
 
-static enum ap_status add_all(struct ap_part_context *context, struct report *report, struct ap_model *model,
+static enum ap_status add_all(struct ap_part_context *context, struct ap_communication *report, struct ap_model *model,
                               struct ap_value *to, struct ap_error *reterr)
 {
     struct sums sums = { .slowest = AP_NO_ROW, .worst_over_best = -1 };
-    for (size_t i = 0; i < report->collectives.count; i++)
-        sum_row(report, &sums, &report->collectives.rows[i]);
     AP_TRY(sum_slow(report, &sums, reterr));
+    for (size_t i = 0; i < report->collectives.count; i++)
+        sum_row(report, &sums, ap_kind_at(report, i), ap_collective_dur_ns(report, i));
+    sum_exposed(report, &sums);
     add_totals(report, &sums, model, to);
     add_figures(context, report, &sums, model, to);
     AP_TRY(add_passes(context, report, model, to, reterr));
@@ -579,16 +424,16 @@ static enum ap_status add_all(struct ap_part_context *context, struct report *re
 enum ap_status ap_part_communication(struct ap_part_context *context, struct ap_model *model, struct ap_value *parent,
                                      struct ap_error *reterr)
 {
-    struct report report = { .trace = context->trace, .gate = context->gate, .collectives.gate = context->gate };
+    struct ap_communication report = { .trace = context->trace, .gate = context->gate, .collectives.gate = context->gate };
     enum ap_status status =
         ap_collective_rows_init(&report.collectives, context->trace, &context->facts->tree, &context->facts->links,
-                                &context->facts->families, context->gate, reterr);
-    AP_AND_THEN(status, sort_out(&report, reterr));
+                                &context->facts->families, ap_has_ddp_passes(context->trace), context->gate, reterr);
+    AP_AND_THEN(status, ap_communication_sort_out(&report, reterr));
     if (status == AP_OK && !report.collectives.count && !report.collectives.call_count)
         ap_add_null(model, parent, "communication");
     else if (status == AP_OK)
         status = add_all(context, &report, model, ap_add_object(model, parent, "communication"), reterr);
     ap_note_overflow(context, report.overflowed || report.collectives.overflowed);
-    release(&report);
+    ap_communication_release(&report);
     return status;
 }

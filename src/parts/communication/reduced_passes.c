@@ -22,10 +22,17 @@ static bool earlier_pass(const void *context, uint32_t a, uint32_t b)
     return a < b;
 }
 
+#define FORWARD "DistributedDataParallel.forward"
+
+bool ap_has_ddp_passes(const struct ap_trace *trace)
+{
+    return ap_trace_find_text(trace, FORWARD) != 0;
+}
+
 static enum ap_status list_forwards(const struct ap_part_context *context, struct passes *passes, struct ap_error *reterr)
 {
     const struct ap_trace *trace = context->trace;
-    uint32_t name = ap_trace_find_text(trace, "DistributedDataParallel.forward");
+    uint32_t name = ap_trace_find_text(trace, FORWARD);
     for (uint32_t row = 0; row < trace->events.count && name; row++)
         if (trace->events.name[row] == name && ap_row_is_of(trace, row, AP_HOST_KINDS))
             AP_TRY_ADD(context->gate, passes->forward, passes->count, passes->capacity, reterr, row);
@@ -84,11 +91,11 @@ static enum ap_status note_rows(const struct ap_part_context *context, struct pa
 }
 
 /* Is it of gradients? What is as large, or, of unknown size, behind a pass that fills buckets. */
-static bool is_of_gradients(const struct passes *passes, const struct ap_collective_row *row, int64_t least_bytes,
+static bool is_of_gradients(const struct passes *passes, const struct ap_collective_kind *kind, int64_t least_bytes,
                             size_t pass)
 {
-    return row->operation == AP_COLLECTIVE_allreduce && pass != SIZE_MAX &&
-           (row->bytes >= least_bytes || (row->bytes < 0 && row->on_host && passes->has_buckets[pass]));
+    return kind->operation == AP_COLLECTIVE_allreduce && pass != SIZE_MAX &&
+           (kind->bytes >= least_bytes || (kind->bytes < 0 && kind->on_host && passes->has_buckets[pass]));
 }
 
 /* Collectives of devices come in the order of links; those of the host are launched where they run. */
@@ -104,13 +111,14 @@ static enum ap_status find_reduced(const struct ap_part_context *context, const 
     AP_TRY(AP_ALLOC_CLEARED(context->gate, passes->has_buckets, passes->count, reterr));
     AP_TRY(note_rows(context, passes, reterr));
     for (size_t i = 0, at = 0; i < collectives->count; i++) {
-        const struct ap_collective_row *row = &collectives->rows[i];
-        while (!row->on_host && at < links->count && links->rows[at].row != row->row)
+        uint32_t row = collectives->rows[i].row;
+        const struct ap_collective_kind *kind = ap_collective_kind(collectives, &collectives->rows[i]);
+        while (!kind->on_host && at < links->count && links->rows[at].row != row)
             at++;
-        uint32_t launch = row->on_host ? row->row : at < links->count ? links->rows[at].launch : AP_NO_ROW;
+        uint32_t launch = kind->on_host ? row : at < links->count ? links->rows[at].launch : AP_NO_ROW;
         size_t pass = launch == AP_NO_ROW ? SIZE_MAX : pass_before(trace, passes, launch);
-        if (is_of_gradients(passes, row, least_bytes, pass))
-            note_reduced(passes, pass, row->on_host ? trace->events.dur_ns[row->row] : row->exposed_ns);
+        if (is_of_gradients(passes, kind, least_bytes, pass))
+            note_reduced(passes, pass, kind->on_host ? trace->events.dur_ns[row] : collectives->own[i].cover.exposed_ns);
     }
     return AP_OK;
 }

@@ -13,8 +13,9 @@ static bool group_before(const void *context, uint32_t a, uint32_t b)
 {
     const struct ap_compute_work *work = context;
     AP_LARGER_FIRST(ap_compute_roofline(work, a)->lost_ns, ap_compute_roofline(work, b)->lost_ns);
-    AP_LARGER_FIRST(work->compute.groups[a].total_ns, work->compute.groups[b].total_ns);
-    AP_LARGER_FIRST(work->compute.groups[a].cost.flops, work->compute.groups[b].cost.flops);
+    const struct ap_compute_group *x = AP_COMPUTE_GROUP(&work->compute, a), *y = AP_COMPUTE_GROUP(&work->compute, b);
+    AP_LARGER_FIRST(x->total_ns, y->total_ns);
+    AP_LARGER_FIRST(x->cost.flops, y->cost.flops);
     return a < b;
 }
 
@@ -61,7 +62,7 @@ static void add_roofline(const struct ap_compute_work *work, const struct ap_com
 
 static void add_group(const struct ap_compute_work *work, uint32_t index, struct ap_model *model, struct ap_value *list)
 {
-    const struct ap_compute_group *group = &work->compute.groups[index];
+    const struct ap_compute_group *group = AP_COMPUTE_GROUP(&work->compute, index);
     const struct ap_trace *trace = work->context->trace;
     struct ap_text dims, types;
     struct ap_value *row = ap_add_object(model, list, NULL);
@@ -92,7 +93,7 @@ static enum ap_status add_operators(const struct ap_compute_work *work, struct a
     AP_TRY(ap_top_indices(work->context->gate, work->compute.group_count, work->context->options->top_n, group_before, work,
                           &top, &count, reterr));
     for (size_t i = 0; i < count; i++) /* what neither took time nor computes comes last, and tells nothing */
-        if (work->compute.groups[top[i]].timed_count || work->compute.groups[top[i]].cost.flops > 0)
+        if (AP_COMPUTE_GROUP(&work->compute, top[i])->timed_count || ap_compute_kept(&work->compute, top[i])->flops > 0)
             add_group(work, top[i], model, list);
     AP_FREE(work->context->gate, top, count);
     return AP_OK;
@@ -119,10 +120,10 @@ static enum ap_status sum_kernels(struct kernels *kernels, struct ap_error *rete
     const struct ap_compute_work *work = kernels->work;
     for (uint32_t group = 0; group < work->compute.group_count; group++) {
         uint32_t number, before = kernels->numbers.count;
-        if (!work->compute.groups[group].kernel)
+        if (!AP_COMPUTE_GROUP(&work->compute, group)->kernel)
             continue;
-        AP_TRY(ap_pair_map_add(&kernels->numbers, work->compute.groups[group].kernel, work->compute.groups[group].cost.kind,
-                               &number, reterr));
+        AP_TRY(ap_pair_map_add(&kernels->numbers, AP_COMPUTE_GROUP(&work->compute, group)->kernel,
+                               ap_compute_kept(&work->compute, group)->kind, &number, reterr));
         AP_TRY(AP_RESERVE(work->context->gate, kernels->sums, kernels->capacity, (size_t)number + 1, reterr));
         if (number == before)
             kernels->sums[number] = (struct ap_compute_sum){ .worst = group };
@@ -134,7 +135,7 @@ static enum ap_status sum_kernels(struct kernels *kernels, struct ap_error *rete
 static void add_kernel(const struct kernels *kernels, uint32_t number, struct ap_model *model, struct ap_value *list)
 {
     const struct ap_compute_sum *sum = &kernels->sums[number];
-    const struct ap_compute_group *worst = &kernels->work->compute.groups[sum->worst];
+    const struct ap_compute_group *worst = AP_COMPUTE_GROUP(&kernels->work->compute, sum->worst);
     struct ap_value *row = ap_add_object(model, list, NULL);
     ap_add_text(model, row, "name", ap_trace_text(kernels->work->context->trace, worst->kernel));
     ap_add_string(model, row, "kind", ap_work_kind_name(worst->cost.kind));

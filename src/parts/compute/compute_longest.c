@@ -15,9 +15,10 @@ static uint32_t longest_group(const struct ap_compute_work *work)
 {
     uint32_t longest = AP_COMPUTE_NO_GROUP;
     for (uint32_t index = 0; index < work->compute.group_count; index++) {
-        const struct ap_compute_group *group = &work->compute.groups[index];
+        const struct ap_compute_group *group = AP_COMPUTE_GROUP(&work->compute, index);
         bool is_known = group->timed_count && ap_compute_roofline(work, index)->bound_ns >= 0;
-        if (is_known && (longest == AP_COMPUTE_NO_GROUP || group->total_ns > work->compute.groups[longest].total_ns))
+        if (is_known &&
+            (longest == AP_COMPUTE_NO_GROUP || group->total_ns > AP_COMPUTE_GROUP(&work->compute, longest)->total_ns))
             longest = index;
     }
     return longest;
@@ -30,7 +31,7 @@ void ap_compute_add_longest(const struct ap_compute_work *work, struct ap_model 
         ap_add_null(model, to, "longest");
         return;
     }
-    const struct ap_compute_group *group = &work->compute.groups[index];
+    const struct ap_compute_group *group = AP_COMPUTE_GROUP(&work->compute, index);
     const struct ap_roofline *roofline = ap_compute_roofline(work, index);
     double ratio = ap_roofline_ratio(roofline, group);
     enum ap_compute_cause said = roofline->shape_cause;

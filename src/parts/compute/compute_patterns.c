@@ -44,7 +44,7 @@ static bool is_one_of(struct ap_text name, const char *const *names, size_t coun
 
 static struct ap_text name_of(const struct ap_compute_work *work, uint32_t index)
 {
-    return ap_trace_text(work->context->trace, work->compute.groups[index].name);
+    return ap_trace_text(work->context->trace, AP_COMPUTE_GROUP(&work->compute, index)->name);
 }
 
 void ap_compute_add_pattern(const struct ap_compute_work *work, const struct ap_compute_sum *sum, double keeps_ns,
@@ -61,7 +61,7 @@ void ap_compute_add_pattern(const struct ap_compute_work *work, const struct ap_
 
 static struct ap_call_cost cost_of(const struct ap_compute_work *work, uint32_t index)
 {
-    return ap_compute_cost(&work->compute, &work->compute.groups[index]);
+    return ap_compute_cost(&work->compute, AP_COMPUTE_GROUP(&work->compute, index));
 }
 
 /* ---- the loss over a large vocabulary ---- */
@@ -96,10 +96,10 @@ static void add_vocabulary(const struct ap_compute_work *work, struct ap_model *
         if (!is_loss_of_vocabulary(work, index))
             continue;
         add_size(&sizes, elements);
-        logits += elements * (double)work->compute.groups[index].timed_count;
+        logits += elements * (double)AP_COMPUTE_GROUP(&work->compute, index)->timed_count;
     }
     for (uint32_t index = 0; index < work->compute.group_count; index++) {
-        enum ap_work_kind kind = work->compute.groups[index].cost.kind;
+        enum ap_work_kind kind = ap_compute_kept(&work->compute, index)->kind;
         bool is_by_element = kind == AP_WORK_softmax || kind == AP_WORK_copy || kind == AP_WORK_elementwise;
         if (is_by_element && has_size(&sizes, cost_of(work, index).elements))
             ap_compute_sum_add(work, &sum, index);
@@ -134,10 +134,10 @@ static void add_drawn(const struct ap_compute_work *work, struct ap_model *model
         if (!ap_text_is(name_of(work, index), "aten::_softmax") || !has_size(&entries, cost.row_elements))
             continue;
         add_size(&sizes, cost.elements);
-        logits += cost.elements * (double)work->compute.groups[index].timed_count;
+        logits += cost.elements * (double)AP_COMPUTE_GROUP(&work->compute, index)->timed_count;
     }
     for (uint32_t index = 0; index < work->compute.group_count; index++)
-        if (!ap_work_kind_multiplies(work->compute.groups[index].cost.kind) &&
+        if (!ap_work_kind_multiplies(ap_compute_kept(&work->compute, index)->kind) &&
             has_size(&sizes, cost_of(work, index).elements))
             ap_compute_sum_add(work, &sum, index);
     bool is_known = work->has_device && work->device.peak.gb_s > 0;
@@ -169,7 +169,7 @@ static void add_scaling(const struct ap_compute_work *work, struct ap_model *mod
     double casts_ns = 0;
     bool multiplies = false;
     for (uint32_t index = 0; index < work->compute.group_count; index++) {
-        const struct ap_compute_group *group = &work->compute.groups[index];
+        const struct ap_compute_group *group = AP_COMPUTE_GROUP(&work->compute, index);
         multiplies |= has_8_bits(group->cost.element) && ap_work_kind_multiplies(group->cost.kind);
         if (!cost_of(work, index).narrows)
             continue;
@@ -249,13 +249,13 @@ static void add_wide_attention(const struct ap_compute_work *work, struct ap_mod
     struct ap_compute_sum sum = { .count = 0 };
     double kept_ns = 0, short_ns = 0, wide_ns = 0;
     for (uint32_t index = 0; index < compute->group_count; index++) {
-        const struct ap_compute_group *group = &compute->groups[index];
+        const struct ap_compute_group *group = AP_COMPUTE_GROUP(compute, index);
         bool is_short = group->cost.element == AP_ELEMENT_fp16 || group->cost.element == AP_ELEMENT_bf16;
         if (group->cost.kind == AP_WORK_gemm)
             *(is_short ? &short_ns : &wide_ns) += (double)group->total_ns;
     }
     for (uint32_t index = 0; index < compute->group_count && short_ns > wide_ns; index++) {
-        const struct ap_compute_group *group = &compute->groups[index];
+        const struct ap_compute_group *group = AP_COMPUTE_GROUP(compute, index);
         if (group->cost.kind != AP_WORK_attention || group->cost.element != AP_ELEMENT_fp32)
             continue;
         ap_compute_sum_add(work, &sum, index);
@@ -277,10 +277,10 @@ static void add_empty_tiles(const struct ap_compute_work *work, struct ap_model 
 {
     double tiles = 0, tiles_ns = 0, waves = 0, waves_ns = 0;
     for (uint32_t index = 0; index < work->compute.group_count; index++) {
-        double ns = (double)work->compute.groups[index].total_ns;
+        double ns = (double)AP_COMPUTE_GROUP(&work->compute, index)->total_ns;
         if (ap_compute_roofline(work, index)->cause != AP_CAUSE_tile_fill)
             continue;
-        struct ap_tile_fill fill = ap_compute_fill(work, &work->compute.groups[index]);
+        struct ap_tile_fill fill = ap_compute_fill(work, AP_COMPUTE_GROUP(&work->compute, index));
         tiles += fill.tile_ratio >= 0 ? fill.tile_ratio * ns : 0;
         tiles_ns += fill.tile_ratio >= 0 ? ns : 0;
         waves += fill.wave_ratio >= 0 ? fill.wave_ratio * ns : 0;
@@ -295,7 +295,7 @@ static void add_empty_tiles(const struct ap_compute_work *work, struct ap_model 
 
 static bool lies_channels_first(const struct ap_compute_work *work, uint32_t index)
 {
-    enum ap_element element = work->compute.groups[index].cost.element;
+    enum ap_element element = ap_compute_kept(&work->compute, index)->element;
     return (element == AP_ELEMENT_fp16 || element == AP_ELEMENT_bf16) && cost_of(work, index).is_channels_first;
 }
 
@@ -307,12 +307,12 @@ static void add_channels_first(const struct ap_compute_work *work, struct ap_mod
     double slow_ns = 0, between_ns = 0;
     bool convolves = false;
     for (uint32_t index = 0; index < compute->group_count && !compute->is_host; index++) {
-        bool is_convolution = compute->groups[index].cost.kind == AP_WORK_convolution;
+        bool is_convolution = ap_compute_kept(compute, index)->kind == AP_WORK_convolution;
         enum ap_compute_cause cause = ap_compute_roofline(work, index)->cause;
         if (!lies_channels_first(work, index))
             continue;
         ap_compute_sum_add(work, &sum, index);
-        convolves |= is_convolution && compute->groups[index].timed_count;
+        convolves |= is_convolution && AP_COMPUTE_GROUP(compute, index)->timed_count;
         if (is_convolution && cause == AP_CAUSE_channels_first)
             slow_ns += ap_compute_roofline(work, index)->lost_ns;
         if (!is_convolution && cause != AP_CAUSE_none)

@@ -22,7 +22,7 @@ int64_t ap_compute_ns(double ns)
 
 void ap_compute_sum_add(const struct ap_compute_work *work, struct ap_compute_sum *sum, uint32_t index)
 {
-    const struct ap_compute_group *group = &work->compute.groups[index];
+    const struct ap_compute_group *group = AP_COMPUTE_GROUP(&work->compute, index);
     const struct ap_roofline *roofline = ap_compute_roofline(work, index);
     double calls = (double)group->timed_count;
     if (!group->timed_count)
@@ -54,7 +54,7 @@ double ap_compute_ratio_on(const struct ap_compute_work *work, const struct ap_g
     struct ap_device_peak device = { .peak = *peak, .source = AP_PEAK_by_name };
     double bound_ns = 0, rated_ns = 0;
     for (uint32_t index = 0; index < work->compute.group_count; index++) {
-        const struct ap_compute_group *group = &work->compute.groups[index];
+        const struct ap_compute_group *group = AP_COMPUTE_GROUP(&work->compute, index);
         struct ap_roofline roofline;
         if (ap_compute_roofline(work, index)->bound_ns < 0 || !group->timed_count)
             continue;
@@ -157,7 +157,7 @@ static void add_kinds(const struct ap_compute_work *work, struct ap_model *model
     bool rated = false;
     struct ap_value *list = ap_add_list(model, to, "kinds");
     for (uint32_t group = 0; group < work->compute.group_count; group++)
-        ap_compute_sum_add(work, &sums[work->compute.groups[group].cost.kind], group);
+        ap_compute_sum_add(work, &sums[ap_compute_kept(&work->compute, group)->kind], group);
     for (int kind = 0; kind < AP_WORK_KIND_COUNT_; kind++) {
         if (!sums[kind].count)
             continue;
@@ -180,7 +180,7 @@ void ap_compute_add_worst(const struct ap_compute_work *work, const struct ap_co
         ap_add_null(model, row, "longest");
         return;
     }
-    ap_add_place(work->context->trace, work->compute.groups[sum->worst].longest_row, model,
+    ap_add_place(work->context->trace, AP_COMPUTE_GROUP(&work->compute, sum->worst)->longest_row, model,
                  ap_add_object(model, row, "longest"));
 }
 
@@ -216,7 +216,7 @@ static void add_above(const struct ap_compute_work *work, struct ap_model *model
 /* 64-bit floats are what a call works in where one of its tensors is of them. */
 static bool is_of_type(const struct ap_compute_work *work, uint32_t index, enum ap_element element)
 {
-    struct ap_call_cost cost = ap_compute_cost(&work->compute, &work->compute.groups[index]);
+    struct ap_call_cost cost = ap_compute_cost(&work->compute, AP_COMPUTE_GROUP(&work->compute, index));
     if (element == AP_ELEMENT_fp64)
         return cost.element == AP_ELEMENT_fp64 || cost.meets_doubles;
     return cost.element == element && ap_work_kind_multiplies(cost.kind);
@@ -224,7 +224,7 @@ static bool is_of_type(const struct ap_compute_work *work, uint32_t index, enum 
 
 static bool is_conversion(const struct ap_compute_work *work, uint32_t index)
 {
-    struct ap_call_cost cost = ap_compute_cost(&work->compute, &work->compute.groups[index]);
+    struct ap_call_cost cost = ap_compute_cost(&work->compute, AP_COMPUTE_GROUP(&work->compute, index));
     return cost.kind == AP_WORK_copy && cost.meets_doubles;
 }
 
@@ -236,14 +236,14 @@ static double left_of_doubles(const struct ap_compute_work *work, uint32_t index
     double slower = work->has_device ? doubles_ratio(&work->device) : 0;
     if (is_conversion(work, index))
         return 0;
-    bool is_limited = ap_work_kind_multiplies(work->compute.groups[index].cost.kind) && roofline->bound_ns > 0 &&
+    bool is_limited = ap_work_kind_multiplies(ap_compute_kept(&work->compute, index)->kind) && roofline->bound_ns > 0 &&
                       !roofline->is_memory_bound && slower > 0;
     return is_limited ? fmin(slower, 0.5) : 0.5;
 }
 
 static double saved_by_fewer_bits_ns(const struct ap_compute_work *work, uint32_t index)
 {
-    const struct ap_compute_group *group = &work->compute.groups[index];
+    const struct ap_compute_group *group = AP_COMPUTE_GROUP(&work->compute, index);
     if (is_of_type(work, index, AP_ELEMENT_fp64))
         return (double)group->total_ns * (1 - left_of_doubles(work, index));
     return work->has_device ? ap_roofline_saved_by_16_bits_ns(group, ap_compute_roofline(work, index), &work->device) : 0;
@@ -257,13 +257,13 @@ static double bound_of_16_bits_ns(const struct ap_compute_work *work)
     double sum_ns = fmax(0, (double)(work->matrix_ns - compute->product_ns));
     for (uint32_t index = 0; index < compute->group_count; index++) {
         const struct ap_roofline *roofline = ap_compute_roofline(work, index);
-        double total_ns = (double)compute->groups[index].total_ns;
-        if (!is_of_type(work, index, AP_ELEMENT_fp32) || ap_compute_matrix_flops(&compute->groups[index].cost) <= 0)
+        double total_ns = (double)AP_COMPUTE_GROUP(compute, index)->total_ns;
+        if (!is_of_type(work, index, AP_ELEMENT_fp32) || ap_compute_matrix_flops(ap_compute_kept(compute, index)) <= 0)
             continue;
         if (roofline->bound_ns <= 0)
             sum_ns += total_ns;
         else if (roofline->cause == AP_CAUSE_tiny_products)
-            sum_ns += roofline->bound_ns * (double)compute->groups[index].timed_count / 2;
+            sum_ns += roofline->bound_ns * (double)AP_COMPUTE_GROUP(compute, index)->timed_count / 2;
         else
             sum_ns += roofline->is_memory_bound ? total_ns / 2 : saved_by_fewer_bits_ns(work, index);
     }

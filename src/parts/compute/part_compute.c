@@ -13,7 +13,7 @@ static void find_rooflines(struct ap_compute_work *work)
 {
     for (uint32_t i = 0; i < ap_compute_roofline_count(work); i++) {
         struct ap_compute_group of_type = { .cost = { .element = (enum ap_element)i } };
-        ap_roofline_of(&work->compute, work->is_rated ? &work->compute.groups[i] : &of_type, work->context->facts,
+        ap_roofline_of(&work->compute, work->is_rated ? AP_COMPUTE_GROUP(&work->compute, i) : &of_type, work->context->facts,
                        work->is_rated ? &work->device : NULL, &work->rooflines[i]);
     }
 }
@@ -22,8 +22,9 @@ static void find_rooflines(struct ap_compute_work *work)
 static bool is_beyond(const struct ap_compute_work *work, uint32_t group)
 {
     const struct ap_roofline *roofline = ap_compute_roofline(work, group);
-    return ap_work_kind_multiplies(work->compute.groups[group].cost.kind) &&
-           ap_achieved_flops_s(&work->compute.groups[group]) > 0 && work->device.peak.tflop_s[roofline->type] <= 0;
+    return ap_work_kind_multiplies(ap_compute_kept(&work->compute, group)->kind) &&
+           ap_achieved_flops_s(AP_COMPUTE_GROUP(&work->compute, group)) > 0 &&
+           work->device.peak.tflop_s[roofline->type] <= 0;
 }
 
 /* A device that was guessed at and seems to do more than it can is another one. */
@@ -38,10 +39,10 @@ static bool is_another(struct ap_compute_work *work, const struct ap_gpu_peaks *
             continue;
         above = true;
         if (roofline->is_memory_bound && !beyond)
-            gb_s = fmax(gb_s, ap_achieved_bytes_s(&work->compute.groups[group]) / 1e9);
+            gb_s = fmax(gb_s, ap_achieved_bytes_s(AP_COMPUTE_GROUP(&work->compute, group)) / 1e9);
         else
             tflop_s[roofline->type] =
-                fmax(tflop_s[roofline->type], ap_achieved_flops_s(&work->compute.groups[group]) / 1e12);
+                fmax(tflop_s[roofline->type], ap_achieved_flops_s(AP_COMPUTE_GROUP(&work->compute, group)) / 1e12);
     }
     return above && ap_gpu_peaks_raise(peaks, tflop_s, gb_s, &work->device);
 }
@@ -121,7 +122,7 @@ static void flops_of_steps(const struct ap_compute_work *work, double *ret_flops
     for (uint32_t row = 0, call = 0; call < compute->counted.count; row++) {
         row = ap_row_set_next(&compute->counted, row);
         if (ap_step_at(steps, trace->events.start_ns[row]) < steps->count)
-            *ret_flops += ap_compute_matrix_flops(&compute->groups[compute->group_of[call]].cost);
+            *ret_flops += ap_compute_matrix_flops(ap_compute_kept(compute, compute->group_of[call]));
         call++;
     }
 }
@@ -132,8 +133,8 @@ static enum ap_peak_type main_type(const struct ap_compute_work *work)
     double flops[AP_PEAK_TYPE_COUNT_] = { 0 };
     enum ap_peak_type most = AP_PEAK_16_bit;
     for (uint32_t group = 0; group < work->compute.group_count; group++)
-        flops[ap_compute_roofline(work, group)->type] +=
-            ap_compute_matrix_flops(&work->compute.groups[group].cost) * (double)work->compute.groups[group].count;
+        flops[ap_compute_roofline(work, group)->type] += ap_compute_matrix_flops(ap_compute_kept(&work->compute, group)) *
+                                                         (double)AP_COMPUTE_GROUP(&work->compute, group)->count;
     for (int type = 0; type < AP_PEAK_TYPE_COUNT_; type++)
         if (flops[type] > flops[most])
             most = (enum ap_peak_type)type;

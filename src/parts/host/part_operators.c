@@ -126,15 +126,15 @@ static enum ap_status add_by_shape(struct ap_part_context *context, const struct
     struct ranking ranking = { context->trace, work };
     uint32_t *order;
     size_t count;
-    if (!work->shape_map.count) {
+    if (!work->shape_count) {
         ap_add_null(model, operators, "by_shape");
         ap_add_null(model, operators, "other_shapes_device_us");
         return AP_OK;
     }
     int64_t listed_ns = 0;
     struct ap_value *list = ap_add_list(model, operators, "by_shape");
-    AP_TRY(ap_top_indices(context->gate, work->shape_map.count, context->options->top_n, shape_before, &ranking, &order,
-                          &count, reterr));
+    AP_TRY(ap_top_indices(context->gate, work->shape_count, context->options->top_n, shape_before, &ranking, &order, &count,
+                          reterr));
     for (size_t i = 0; i < count; i++) {
         const struct ap_shape_cost *shape = &work->shapes[order[i]];
         int64_t device_ns = ap_device_cost(work, &shape->cost)->self_ns;

@@ -12,6 +12,8 @@
  * its first row, while devices worked off what they had, nobody knows; nor when, where the clocks of both differ. */
 #include "idle.h"
 
+#include <string.h>
+
 #include "gap_names.h"
 #include "recording_cost.h"
 #include "rows_of.h"
@@ -28,7 +30,8 @@ struct piece {
     int64_t start_ns, end_ns;
 };
 
-/* In order of time, and apart. */
+/* In order of time, and apart. A gap may have as many as there are rows: these are asked about some at a time. */
+#define PIECES_AT_ONCE 65536
 struct pieces {
     struct piece *list;
     size_t count, capacity;
@@ -70,7 +73,7 @@ struct attribution {
     const struct ap_trace *trace;
     struct ap_host_states states;
     struct ap_gap_names names;
-    struct asked *threads; /* by track */
+    struct asked *threads; /* by track; NULL = no row tells what the host did */
     struct judged now;
     struct pieces for_main;     /* of the gap: what its thread recorded nothing about */
     struct pieces for_any;      /* what the main thread recorded nothing about either */
@@ -280,12 +283,12 @@ static enum ap_status leave_over(struct pieces *to, struct ap_gate *gate, int64_
     return AP_OK;
 }
 
-/* From @start_ns to @end_ns @row was the innermost open one. @leftover: NULL = nobody else is asked. */
+/* From @start_ns to @end_ns @row was the innermost open one. */
 static enum ap_status answer(struct attribution *a, uint32_t row, int64_t start_ns, int64_t end_ns, struct pieces *leftover,
                              struct ap_error *reterr)
 {
     bool nothing = row == AP_NO_ROW || a->states.state[row] == AP_IDLE_untraced;
-    if (nothing && leftover)
+    if (nothing)
         return leave_over(leftover, a->split->gate, start_ns, end_ns, reterr);
     credit_host(a, row, start_ns, end_ns);
     return AP_OK;
@@ -318,21 +321,28 @@ static int64_t next_start_ns(const struct attribution *a, uint32_t track, struct
     return asked->at < order->track_start[track + 1] ? a->trace->events.start_ns[order->rows[asked->at]] : INT64_MAX;
 }
 
-/* What the thread did from @start_ns to @end_ns; no thread is asked for what lies before that again. */
-static enum ap_status ask_thread(struct attribution *a, uint32_t track, int64_t start_ns, int64_t end_ns,
+/* What the thread did from @start_ns to @end_ns, which goes on from there where the leftover is as much as is kept at once;
+ * no thread is asked for what lies before that again. */
+static enum ap_status ask_thread(struct attribution *a, uint32_t track, int64_t *start_ns, int64_t end_ns,
                                  struct pieces *leftover, struct ap_error *reterr)
 {
+    int64_t now_ns = *start_ns;
+    if (!a->threads) {
+        *start_ns = end_ns;
+        return answer(a, AP_NO_ROW, now_ns, end_ns, leftover, reterr);
+    }
     struct asked *asked = &a->threads[track];
-    while (start_ns < end_ns) {
+    while (now_ns < end_ns && leftover->count < PIECES_AT_ONCE) {
         int64_t next_ns = next_start_ns(a, track, asked);
-        if (next_ns <= start_ns) {
+        if (next_ns <= now_ns) {
             asked->open = a->input->order->rows[asked->at++];
             continue;
         }
         next_ns = next_ns < end_ns ? next_ns : end_ns;
-        AP_TRY(answer_until(a, asked, start_ns, next_ns, leftover, reterr));
-        start_ns = next_ns;
+        AP_TRY(answer_until(a, asked, now_ns, next_ns, leftover, reterr));
+        now_ns = next_ns;
     }
+    *start_ns = now_ns;
     return AP_OK;
 }
 
@@ -381,16 +391,37 @@ static enum ap_status ask_collectives(struct attribution *a, int64_t start_ns, i
 
 /* ----------------------------------------------------------------------------------------------------- gap by gap */
 
+static enum ap_status ask_of_any(struct attribution *a, struct ap_error *reterr)
+{
+    for (size_t i = 0; i < a->for_any.count; i++)
+        AP_TRY(ask_collectives(a, a->for_any.list[i].start_ns, a->for_any.list[i].end_ns, reterr));
+    a->for_any.count = 0;
+    return AP_OK;
+}
+
+static enum ap_status ask_of_main(struct attribution *a, struct ap_error *reterr)
+{
+    for (size_t i = 0; i < a->for_main.count; i++)
+        for (int64_t from_ns = a->for_main.list[i].start_ns, end_ns = a->for_main.list[i].end_ns; from_ns < end_ns;) {
+            AP_TRY(ask_thread(a, a->input->main_track, &from_ns, end_ns, &a->for_any, reterr));
+            if (a->for_any.count >= PIECES_AT_ONCE)
+                AP_TRY(ask_of_any(a, reterr));
+        }
+    a->for_main.count = 0;
+    return AP_OK;
+}
+
 static enum ap_status ask_all(struct attribution *a, uint32_t track, struct ap_error *reterr)
 {
-    uint32_t main_track = a->input->main_track;
-    struct pieces *for_main = &a->for_main, *for_any = &a->for_any;
-    for_main->count = for_any->count = 0;
-    AP_TRY(ask_thread(a, track, a->now.gap.start_ns, a->now.host_end_ns, track == main_track ? for_any : for_main, reterr));
-    for (size_t i = 0; i < for_main->count; i++)
-        AP_TRY(ask_thread(a, main_track, for_main->list[i].start_ns, for_main->list[i].end_ns, for_any, reterr));
-    for (size_t i = 0; i < for_any->count; i++)
-        AP_TRY(ask_collectives(a, for_any->list[i].start_ns, for_any->list[i].end_ns, reterr));
+    struct pieces *leftover = track == a->input->main_track ? &a->for_any : &a->for_main;
+    int64_t end_ns = a->now.host_end_ns;
+    for (int64_t from_ns = a->now.gap.start_ns; from_ns < end_ns;) {
+        AP_TRY(ask_thread(a, track, &from_ns, end_ns, leftover, reterr));
+        if (a->for_main.count)
+            AP_TRY(ask_of_main(a, reterr));
+        if (a->for_any.count && (from_ns >= end_ns || a->for_any.count >= PIECES_AT_ONCE))
+            AP_TRY(ask_of_any(a, reterr));
+    }
     return AP_OK;
 }
 
@@ -472,12 +503,14 @@ static enum ap_status attribute(struct attribution *a, struct ap_gap_walk *walk,
     AP_TRY(ap_off_core_init(&a->split->off_core, a->trace, order, a->input->tree, &a->states, a->split->gate, reterr));
     AP_TRY(ap_captures_init(&a->split->captures, a->trace, order, a->input->links, a->split->gate, reterr));
     mend_launches(a);
-    AP_TRY(AP_ALLOC(a->split->gate, a->threads, order->track_count, reterr));
-    AP_TRY(AP_ALLOC(a->split->gate, a->cost.next, order->track_count, reterr));
-    for (size_t track = 0; track < order->track_count; track++) {
-        a->threads[track] = (struct asked){ (uint32_t)order->track_start[track], AP_NO_ROW };
-        a->cost.next[track] = order->track_start[track];
-    }
+    if (ap_has_rows_of(a->trace, AP_HOST_KINDS))
+        AP_TRY(AP_ALLOC(a->split->gate, a->threads, order->track_count, reterr));
+    for (size_t track = 0; track < order->track_count && a->threads; track++)
+        a->threads[track] = (struct asked){ order->track_start[track], AP_NO_ROW };
+    if (a->cost.edge_ns)
+        AP_TRY(AP_ALLOC(a->split->gate, a->cost.next, order->track_count, reterr));
+    if (a->cost.next)
+        memcpy(a->cost.next, order->track_start, order->track_count * sizeof(order->track_start[0]));
     AP_TRY(judge_gaps(a, walk, longest, reterr));
     name_data_waits(a);
     return AP_OK;

@@ -67,7 +67,7 @@ static void add_details(struct ap_part_context *context, const struct thread_tot
                         struct ap_model *model, struct ap_value *row)
 {
     const struct ap_track *track = &context->trace->tracks[index];
-    const struct ap_track_label *label = track->label ? &context->trace->track_labels[track->label - 1] : NULL;
+    const struct ap_track_label *label = ap_track_label(context->trace, track);
     ap_add_name(context->trace, model, row, "name", ap_track_name(context->trace, track).id);
     ap_add_known_count(model, row, "sort_index", label && label->has_sort_index, label ? label->sort_index : 0);
     ap_add_count(model, row, "operator_events", (int64_t)threads->rows[index]);

@@ -81,7 +81,6 @@ enum ap_status ap_analyze_trace(struct ap_facts *facts, const struct ap_part_opt
     AP_TRY(ap_run_passes(&passes, facts, &context, two_threads && is_worth_it, model, &overflowed, reterr));
     AP_TRY(verdict.part(&context, model, &model->root, reterr));
     note_findings_on_the_way(facts, notes, overflowed || context.overflowed);
-    ap_op_stats_forget_threads(&facts->ops);
     return ap_model_status(model, reterr);
 }
 

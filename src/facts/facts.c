@@ -63,7 +63,8 @@ static uint32_t main_track_of(const struct ap_facts *facts)
         size_t rows = 0;
         for (size_t i = facts->order.track_start[track]; i < facts->order.track_start[track + 1]; i++)
             rows += ap_row_is_of(facts->trace, facts->order.rows[i], AP_HOST_KINDS);
-        int64_t busy_ns = is_driven(facts->trace, track) ? 0 : facts->ops.busy_ns[track];
+        bool is_busy = track < facts->ops.thread_count && !is_driven(facts->trace, track);
+        int64_t busy_ns = is_busy ? facts->ops.busy_ns[track] : 0;
         if (rows && (busy_ns > most_ns || (busy_ns == most_ns && rows > most_rows))) {
             main_track = track;
             most_ns = busy_ns;

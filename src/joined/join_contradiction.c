@@ -35,12 +35,13 @@ static bool is_listed_by_cuda(const struct ap_trace *trace, int64_t device)
 static uint64_t devices_of_work(const struct ap_trace *trace)
 {
     uint64_t devices = 0;
-    for (size_t i = 0; i < trace->track_count; i++)
-        if (trace->tracks[i].device >= 0) {
-            if (!is_listed_by_cuda(trace, trace->tracks[i].device))
-                return 0;
-            add(&devices, trace->tracks[i].device);
-        }
+    for (size_t i = 0; i < trace->track_count; i++) {
+        int64_t device = ap_track_device(trace, &trace->tracks[i]);
+        if (device >= 0 && !is_listed_by_cuda(trace, device))
+            return 0;
+        if (device >= 0)
+            add(&devices, device);
+    }
     return devices;
 }
 

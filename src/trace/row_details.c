@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * row_details.c - what rows of some kinds say beside their place in time: one table for each kind, so that a row without
- * details costs four bytes; and the instants of the allocators. To add a detail: its field in trace_internal.h and
- * trace_events.c, its member in trace.h, one line in the take_ function below. */
+ * details costs four bytes, and none where no row has any; and the instants of the allocators. To add a detail: its field
+ * in trace_internal.h and trace_events.c, its member in trace.h, one line in the take_ function below. */
 #include <math.h>
 #include <string.h>
 
@@ -20,17 +20,19 @@
 
 /* --------------------------------------------------------------------------------------------------------- adding */
 
-static void refer(struct ap_trace *trace, size_t detail_count)
+static inline enum ap_status refer(struct ap_trace *trace, size_t detail_count, struct ap_error *reterr)
 {
+    if (AP_UNLIKELY(!trace->events.detail))
+        AP_TRY(ap_trace_need_details(trace, reterr));
     trace->events.detail[trace->events.count - 1] = (uint32_t)detail_count;
+    return AP_OK;
 }
 
 #define DEFINE_ADD(type, table)                                                                                  \
     enum ap_status ap_trace_add_##type(struct ap_trace *trace, struct ap_##type detail, struct ap_error *reterr) \
     {                                                                                                            \
         AP_TRY_ADD(trace->gate, trace->table##s, trace->table##_count, trace->table##_capacity, reterr, detail); \
-        refer(trace, trace->table##_count);                                                                      \
-        return AP_OK;                                                                                            \
+        return refer(trace, trace->table##_count, reterr);                                                       \
     }
 DEFINE_ADD(op_detail, op_detail)
 DEFINE_ADD(call_detail, call_detail)
@@ -42,8 +44,7 @@ enum ap_status ap_trace_add_work_detail(struct ap_trace *trace, struct ap_work_d
     size_t count = trace->work_detail_count;
     if (!count || memcmp(&trace->work_details[count - 1], &detail, sizeof(detail)) != 0)
         AP_TRY_ADD(trace->gate, trace->work_details, trace->work_detail_count, trace->work_detail_capacity, reterr, detail);
-    refer(trace, trace->work_detail_count);
-    return AP_OK;
+    return refer(trace, trace->work_detail_count, reterr);
 }
 
 /* Of the next collective. Few writers tell any. */
@@ -391,6 +392,13 @@ static enum ap_status take_call(struct ap_trace_reading *reading, struct ap_erro
     return ap_trace_add_call_detail(reading->trace, detail, reterr);
 }
 
+static bool tells_anything(const struct ap_work_detail *detail, enum ap_event_kind kind)
+{
+    bool told = kind == AP_KIND_kernel ? detail->as.grid.blocks_per_sm >= 0 || detail->as.grid.occupancy_ratio >= 0
+                                       : detail->as.bytes >= 0;
+    return told || detail->correlation || detail->external_id;
+}
+
 static enum ap_status take_work(struct ap_trace_reading *reading, enum ap_event_kind kind, struct ap_error *reterr)
 {
     struct ap_work_detail detail;
@@ -404,7 +412,7 @@ static enum ap_status take_work(struct ap_trace_reading *reading, enum ap_event_
     } else {
         detail.as.bytes = read_count(reading, AP_FIELD_ARGS_BYTES);
     }
-    return ap_trace_add_work_detail(reading->trace, detail, reterr);
+    return tells_anything(&detail, kind) ? ap_trace_add_work_detail(reading->trace, detail, reterr) : AP_OK;
 }
 
 /* An unknown stream is written as -1, in some versions as the same in 32 bits without sign. */

@@ -18,7 +18,7 @@
 #define AP_ROW_CPU_CATEGORY 0x20u /* ph X and a category that contains "cpu": a CPU event of the original script */
 #define AP_ROW_X 0x40u            /* ph X; without it the row is a B with its E */
 
-/** Columns, one row per duration event, in file order; 29 bytes a row. */
+/** Columns, one row per duration event, in file order; 25 bytes a row, 29 where some have details. */
 struct ap_events {
     size_t count, capacity;
     size_t ready;      /* rows whose memory was taken: count at least, capacity at most */
@@ -26,7 +26,7 @@ struct ap_events {
     int64_t *dur_ns;   /* as written: negative ones are in plain sums but nest nowhere */
     uint32_t *name;    /* ap_str of trace->strings */
     uint32_t *track;   /* index into trace->tracks */
-    uint32_t *detail;  /* number + 1 of the row's entry in the table of its kind, below; 0 = it has none */
+    uint32_t *detail;  /* as ap_row_detail() reads it; NULL = no row has one */
     uint8_t *tag;
 };
 
@@ -49,7 +49,7 @@ struct ap_call_detail {
     ap_link_key external_id; /* of the operator that called, unless ap_external_id_is_correlation() */
 };
 
-/** Of rows of work: kernels, copies, memsets (each has one) and rows of other accelerators. */
+/** Of rows of work that tell any of it: kernels, copies, memsets and rows of other accelerators. */
 struct ap_work_detail {
     ap_link_key correlation;
     ap_link_key external_id;
@@ -114,12 +114,12 @@ static inline enum ap_event_kind ap_row_kind(uint8_t tag)
 /** A (pid, tid) pair; both may be any JSON scalar. There may be as many as rows, so they are small. */
 struct ap_track {
     struct ap_str pid, tid;                    /* as written, in trace->track_ids; absent = the member is missing */
-    uint32_t label;                            /* number + 1 in trace->track_labels; 0 = it has none */
-    uint32_t open_begin : 30;                  /* B events not ended yet: index + 1 of the innermost, 0 = none */
+    int32_t device;                            /* as ap_track_device() reads it */
+    uint32_t open_begin : 29;                  /* B events not ended yet: index + 1 of the innermost, 0 = none */
+    uint32_t is_other : 1;                     /* an earlier track has these ids, and rows of another device */
     uint32_t pid_is_text : 1, tid_is_text : 1; /* written in quotation marks where first met */
-    int64_t device;                            /* GPU rows: args.device, else pid; -1 = no GPU row yet */
 };
-#define AP_OPEN_BEGINS_MAX ((UINT32_C(1) << 30) - 1)
+#define AP_OPEN_BEGINS_MAX ((UINT32_C(1) << 29) - 1)
 
 /** What an M event says of a thread. */
 struct ap_track_label {
@@ -166,10 +166,13 @@ struct ap_trace {
     size_t track_count, track_capacity;
     struct ap_track_label *track_labels;
     size_t track_label_count, track_label_capacity;
-    struct ap_strpool track_ids;   /* apart from names: of millions of threads no name's figures are kept */
-    struct ap_strpool track_names; /* id - 1 = index into tracks; until ap_trace_freeze() */
-    char *ids;                     /* scratch of ap_trace_track */
-    size_t ids_capacity;
+    struct ap_strpool track_ids; /* apart from names: of millions of threads no name's figures are kept */
+    uint32_t *track_slots;       /* numbers of tracks + 1, by their ids; 0 = free. Until ap_trace_freeze() */
+    size_t track_slot_count;
+    int64_t *far_devices; /* those that no track has room for: track->device is -2 less the index here */
+    size_t far_device_count, far_device_capacity;
+    uint32_t *label_of_track; /* by track: number + 1 in track_labels; 0, or not that many, where it has none */
+    size_t label_capacity;
     struct ap_category *categories; /* [i] belongs to id i+1 of category_names; [0] is "no category" */
     size_t category_count, category_capacity;
     struct ap_strpool category_names;
@@ -234,10 +237,30 @@ static inline struct ap_text ap_trace_id_text(const struct ap_trace *trace, stru
     return ap_strpool_text(&trace->track_ids, id);
 }
 
+/** Of GPU rows: args.device, else pid; -1 = the track has none. */
+static inline int64_t ap_track_device(const struct ap_trace *trace, const struct ap_track *track)
+{
+    return AP_LIKELY(track->device >= -1) ? track->device : trace->far_devices[-2 - (int64_t)track->device];
+}
+
+/** Number + 1 in trace->track_labels; 0 = it has none. */
+static inline uint32_t ap_track_label_number(const struct ap_trace *trace, size_t track)
+{
+    return track < trace->label_capacity ? trace->label_of_track[track] : 0;
+}
+
+/** What is told of one of trace->tracks; NULL = nothing. */
+static inline const struct ap_track_label *ap_track_label(const struct ap_trace *trace, const struct ap_track *track)
+{
+    uint32_t label = ap_track_label_number(trace, (size_t)(track - trace->tracks));
+    return label ? &trace->track_labels[label - 1] : NULL;
+}
+
 /** The name of a thread in trace->strings. */
 static inline struct ap_str ap_track_name(const struct ap_trace *trace, const struct ap_track *track)
 {
-    return track->label ? trace->track_labels[track->label - 1].name : (struct ap_str){ 0 };
+    const struct ap_track_label *label = ap_track_label(trace, track);
+    return label ? label->name : (struct ap_str){ 0 };
 }
 
 /** Entries of an array by id: ids are below it. */
@@ -279,7 +302,7 @@ static inline int64_t ap_row_end_ns(const struct ap_trace *trace, uint32_t row)
 
 static inline int64_t ap_row_device(const struct ap_trace *trace, uint32_t row)
 {
-    return trace->tracks[trace->events.track[row]].device;
+    return ap_track_device(trace, &trace->tracks[trace->events.track[row]]);
 }
 
 /** 0 for AP_NO_ROW. */
@@ -303,28 +326,34 @@ static inline bool ap_external_id_is_correlation(const struct ap_trace *trace)
     return trace->calls_named_by_correlation * 2 > trace->calls_with_external_id;
 }
 
+/** Number + 1 of the row's entry in the table of its kind; 0 = it has none. */
+static inline uint32_t ap_row_detail(const struct ap_trace *trace, uint32_t row)
+{
+    return trace->events.detail ? trace->events.detail[row] : 0;
+}
+
 /* The detail of a row, or NULL where it has none. Only of rows of these kinds. */
 static inline const struct ap_op_detail *ap_row_op(const struct ap_trace *trace, uint32_t row)
 {
-    uint32_t detail = trace->events.detail[row];
+    uint32_t detail = ap_row_detail(trace, row);
     return detail ? &trace->op_details[detail - 1] : NULL;
 }
 
 static inline const struct ap_call_detail *ap_row_call(const struct ap_trace *trace, uint32_t row)
 {
-    uint32_t detail = trace->events.detail[row];
+    uint32_t detail = ap_row_detail(trace, row);
     return detail ? &trace->call_details[detail - 1] : NULL;
 }
 
 static inline const struct ap_work_detail *ap_row_work(const struct ap_trace *trace, uint32_t row)
 {
-    uint32_t detail = trace->events.detail[row];
+    uint32_t detail = ap_row_detail(trace, row);
     return detail ? &trace->work_details[detail - 1] : NULL;
 }
 
 static inline const struct ap_sync_detail *ap_row_sync(const struct ap_trace *trace, uint32_t row)
 {
-    uint32_t detail = trace->events.detail[row];
+    uint32_t detail = ap_row_detail(trace, row);
     return detail ? &trace->sync_details[detail - 1] : NULL;
 }
 

@@ -342,7 +342,7 @@ static NOT_INLINE enum ap_status take_begin(struct ap_trace_reading *reading, ui
         reading->open_free = reading->open[slot - 1].outer;
     } else {
         if (reading->open_count == AP_OPEN_BEGINS_MAX)
-            return ap_fail(reterr, AP_ERROR_LIMIT, "more than 1,073,741,823 B events that have not ended");
+            return ap_fail(reterr, AP_ERROR_LIMIT, "more than 536,870,911 B events that have not ended");
         AP_TRY(AP_RESERVE(reading->gate, reading->open, reading->open_capacity, reading->open_count + 1, reterr));
         slot = (uint32_t)++reading->open_count;
     }
@@ -401,17 +401,10 @@ static bool name_is(const struct ap_trace_reading *reading, const char *name)
 }
 
 /* Of the track: a fresh one says nothing. */
-static enum ap_status label_of(struct ap_trace *trace, uint32_t track, struct ap_track_label **ret_label,
-                               struct ap_error *reterr)
+static struct ap_track_label label_of(const struct ap_trace *trace, uint32_t track)
 {
-    uint32_t *label = &trace->tracks[track].label;
-    if (!*label) {
-        AP_TRY_ADD(trace->gate, trace->track_labels, trace->track_label_count, trace->track_label_capacity, reterr,
-                   (struct ap_track_label){ .has_sort_index = false });
-        *label = (uint32_t)trace->track_label_count;
-    }
-    *ret_label = &trace->track_labels[*label - 1];
-    return AP_OK;
+    const struct ap_track_label *label = ap_track_label(trace, &trace->tracks[track]);
+    return label ? *label : (struct ap_track_label){ .has_sort_index = false };
 }
 
 static enum ap_status take_thread_name(struct ap_trace_reading *reading, const struct ap_json_span *label,
@@ -420,13 +413,12 @@ static enum ap_status take_thread_name(struct ap_trace_reading *reading, const s
     uint32_t track;
     struct ap_text text;
     struct ap_str name;
-    struct ap_track_label *of;
     AP_TRY(find_track(reading, &track, reterr));
     AP_TRY(ap_element_text(reading->elements, label, &text, reterr));
     AP_TRY(ap_strpool_intern(&reading->trace->strings, text.data, text.bytes, &name, reterr));
-    AP_TRY(label_of(reading->trace, track, &of, reterr));
-    of->name = name; /* named twice in many files: the last one counts */
-    return AP_OK;
+    struct ap_track_label of = label_of(reading->trace, track);
+    of.name = name; /* named twice in many files: the last one counts */
+    return ap_trace_set_label(reading->trace, track, of, reterr);
 }
 
 /* Of all rows of a process one that names it or a thread of it is enough. */
@@ -473,7 +465,6 @@ static NOT_INLINE enum ap_status take_metadata(struct ap_trace_reading *reading,
     const struct ap_json_span *label = field(reading, AP_FIELD_ARGS_NAME), *sort = field(reading, AP_FIELD_ARGS_SORT);
     int64_t place;
     uint32_t track;
-    struct ap_track_label *of;
     AP_TRY(take_rank(reading, reterr));
     if (name_is(reading, "thread_name") && label->kind == AP_JSON_STRING)
         return take_thread_name(reading, label, reterr);
@@ -483,10 +474,10 @@ static NOT_INLINE enum ap_status take_metadata(struct ap_trace_reading *reading,
         !ap_decimal_to_integer(sort->text, sort->bytes, &place))
         return AP_OK;
     AP_TRY(find_track(reading, &track, reterr));
-    AP_TRY(label_of(reading->trace, track, &of, reterr));
-    of->sort_index = place;
-    of->has_sort_index = true;
-    return AP_OK;
+    struct ap_track_label of = label_of(reading->trace, track);
+    of.sort_index = place;
+    of.has_sort_index = true;
+    return ap_trace_set_label(reading->trace, track, of, reterr);
 }
 
 static NOT_INLINE enum ap_status take_instant(struct ap_trace_reading *reading, struct ap_error *reterr)

@@ -80,11 +80,23 @@ static inline enum ap_status ap_trace_put_row(struct ap_trace *trace, int64_t st
     events->dur_ns[row] = dur_ns;
     events->name[row] = name.id;
     events->track[row] = track;
-    events->detail[row] = 0;
+    if (events->detail)
+        events->detail[row] = 0;
     events->tag[row] = tag;
     return AP_OK;
 }
 
+/** The column events.detail, where there is none yet. */
+AP_MUST_CHECK enum ap_status ap_trace_need_details(struct ap_trace *trace, struct ap_error *reterr);
+/** Fails only where the number is one that no track has room for. */
+AP_MUST_CHECK enum ap_status ap_trace_set_device(struct ap_trace *trace, uint32_t track, int64_t device,
+                                                 struct ap_error *reterr);
+/** In place of what was told of the track before. */
+AP_MUST_CHECK enum ap_status ap_trace_set_label(struct ap_trace *trace, uint32_t track, struct ap_track_label label,
+                                                struct ap_error *reterr);
+/** No track is looked for any more. */
+void ap_trace_freeze_tracks(struct ap_trace *trace);
+void ap_trace_release_tracks(struct ap_trace *trace);
 /** Frees what rows have beside their columns: shapes, correlations, collectives, memory. */
 void ap_trace_release_details(struct ap_trace *trace);
 /** For a second traceEvents member: what the first one gave is dropped. */

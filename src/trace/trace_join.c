@@ -77,9 +77,11 @@ static enum ap_status learn_tracks(struct ap_trace_join *join, struct ap_trace *
                               track->tid_is_text, &index, reterr));
         AP_TRY(add_number(join, &join->tracks, index, reterr));
     }
-    for (size_t i = 0; i < part->track_count; i++)
-        if (part->tracks[i].device >= 0)
-            whole->tracks[join->tracks.to[i]].device = part->tracks[i].device;
+    for (size_t i = 0; i < part->track_count; i++) {
+        int64_t device = ap_track_device(part, &part->tracks[i]);
+        if (device >= 0)
+            AP_TRY(ap_trace_set_device(whole, join->tracks.to[i], device, reterr));
+    }
     return AP_OK;
 }
 
@@ -107,12 +109,14 @@ static bool devices_fit(const struct ap_trace_join *join, const struct ap_trace 
     if (whole->tracks_split || part->tracks_split)
         return false;
     for (size_t i = 0; i < part->track_count; i++) {
-        if (part->tracks[i].device < 0)
+        int64_t device = ap_track_device(part, &part->tracks[i]);
+        if (device < 0)
             continue;
         if (i >= join->tracks.count && whole->track_count > TRACKS_SEARCHED_MAX)
             return false;
         const struct ap_track *track = track_in_whole(join, whole, part, i);
-        if (track && track->device >= 0 && track->device != part->tracks[i].device)
+        int64_t before = track ? ap_track_device(whole, track) : -1;
+        if (before >= 0 && before != device)
             return false;
     }
     return true;
@@ -173,6 +177,8 @@ static enum ap_status add_rows(const struct ap_trace_join *join, struct ap_trace
     if (!from->count)
         return AP_OK;
     AP_TRY(ap_trace_ready_rows(whole, from->count, reterr));
+    if (from->detail)
+        AP_TRY(ap_trace_need_details(whole, reterr));
     for (uint8_t kind = 0; kind <= AP_ROW_KIND_MASK; kind++)
         before[kind] = details_before(whole, kind);
     memcpy(to->start_ns + first, from->start_ns, from->count * sizeof(to->start_ns[0]));
@@ -181,7 +187,10 @@ static enum ap_status add_rows(const struct ap_trace_join *join, struct ap_trace
     for (size_t i = 0; i < from->count; i++) {
         to->name[first + i] = join->strings.to[from->name[i]];
         to->track[first + i] = join->tracks.to[from->track[i]];
-        to->detail[first + i] = from->detail[i] ? from->detail[i] + (uint32_t)before[from->tag[i] & AP_ROW_KIND_MASK] : 0;
+    }
+    for (size_t i = 0; i < from->count && to->detail; i++) {
+        uint32_t detail = ap_row_detail(part, (uint32_t)i);
+        to->detail[first + i] = detail ? detail + (uint32_t)before[from->tag[i] & AP_ROW_KIND_MASK] : 0;
     }
     to->count += from->count;
     return AP_OK;

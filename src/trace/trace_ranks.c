@@ -269,16 +269,14 @@ static enum ap_status carry_key(struct part *part, ap_link_key *key, struct ap_e
     return AP_OK;
 }
 
-static enum ap_status carry_label(struct part *part, uint32_t *label, struct ap_error *reterr)
+static enum ap_status carry_label(struct part *part, const struct ap_track *from, uint32_t to, struct ap_error *reterr)
 {
-    if (!*label)
+    const struct ap_track_label *label = ap_track_label(part->from, from);
+    if (!label)
         return AP_OK;
-    struct ap_track_label copy = part->from->track_labels[*label - 1];
+    struct ap_track_label copy = *label;
     AP_TRY(carry_string(part, &copy.name, reterr));
-    AP_TRY_ADD(part->to->gate, part->to->track_labels, part->to->track_label_count, part->to->track_label_capacity, reterr,
-               copy);
-    *label = (uint32_t)part->to->track_label_count;
-    return AP_OK;
+    return ap_trace_set_label(part->to, to, copy, reterr);
 }
 
 /* Tracks of two devices may have the same ids: they are told apart by their numbers alone. */
@@ -286,12 +284,16 @@ static enum ap_status carry_track(struct part *part, uint32_t *track, struct ap_
 {
     struct ap_part_id *known = &part->ranks->tracks[*track];
     if (known->part != part->number) {
-        struct ap_track copy = part->from->tracks[*track];
+        const struct ap_track *from = &part->from->tracks[*track];
+        struct ap_track copy = *from;
+        uint32_t to = (uint32_t)part->to->track_count;
+        copy.device = -1;
         AP_TRY(carry_track_id(part, &copy.pid, reterr));
         AP_TRY(carry_track_id(part, &copy.tid, reterr));
-        AP_TRY(carry_label(part, &copy.label, reterr));
-        *known = (struct ap_part_id){ part->number, (uint32_t)part->to->track_count };
         AP_TRY_ADD(part->to->gate, part->to->tracks, part->to->track_count, part->to->track_capacity, reterr, copy);
+        AP_TRY(ap_trace_set_device(part->to, to, ap_track_device(part->from, from), reterr));
+        AP_TRY(carry_label(part, from, to, reterr));
+        *known = (struct ap_part_id){ part->number, to };
     }
     *track = known->id;
     return AP_OK;
@@ -356,7 +358,7 @@ static enum ap_status carry_row(struct part *part, uint32_t row, struct ap_error
     AP_TRY(carry_string(part, &name, reterr));
     AP_TRY(carry_track(part, &track, reterr));
     AP_TRY(ap_trace_add_row(part->to, start_ns, dur_ns, name, track, events->tag[row], reterr));
-    if (events->detail[row])
+    if (ap_row_detail(part->from, row))
         AP_TRY(carry_detail(part, row, reterr));
     if (start_ns != AP_START_UNKNOWN && dur_ns >= 0 && ap_row_kind(events->tag[row]) != AP_KIND_span)
         ap_trace_widen(&part->to->has_window, &part->to->window_start_ns, &part->to->window_end_ns, start_ns,

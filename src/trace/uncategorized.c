@@ -143,8 +143,8 @@ static enum ap_status find_roles(struct settling *settling, struct ap_error *ret
         struct ap_track *track = &trace->tracks[i];
         const struct process *process = process_of(settling, track);
         settling->roles[i] = (uint8_t)role_of(process, ap_strpool_text(&trace->strings, ap_track_name(trace, track)));
-        if (process && process->is_gpu && track->device < 0)
-            track->device = process->device;
+        if (process && process->is_gpu && ap_track_device(trace, track) < 0)
+            AP_TRY(ap_trace_set_device(trace, (uint32_t)i, process->device, reterr));
     }
     return AP_OK;
 }
@@ -153,7 +153,7 @@ static enum ap_status find_roles(struct settling *settling, struct ap_error *ret
 
 static struct ap_work_detail *detail_of(const struct settling *settling, uint32_t row)
 {
-    uint32_t detail = settling->trace->events.detail[row];
+    uint32_t detail = ap_row_detail(settling->trace, row);
     return detail ? &settling->trace->work_details[detail - 1] : NULL;
 }
 
@@ -218,6 +218,7 @@ static enum ap_status give_detail(struct settling *settling, uint32_t row, enum 
     struct ap_trace *trace = settling->trace;
     const struct ap_work_detail *known = detail_of(settling, row);
     struct ap_work_detail work = { .correlation = known ? known->correlation : 0, .as.bytes = known ? known->as.bytes : -1 };
+    AP_TRY(ap_trace_need_details(trace, reterr));
     trace->events.detail[row] = 0;
     if (kind == AP_KIND_runtime) {
         struct ap_call_detail call = { .correlation = work.correlation };

@@ -72,7 +72,8 @@ static inline void log_trace_rows(struct text_log *log, const struct ap_trace *t
     }
     for (size_t i = 0; i < trace->track_count; i++) {
         const struct ap_track *track = &trace->tracks[i];
-        log_format(log, "track %d %d device %lld", track->pid_is_text, track->tid_is_text, (long long)track->device);
+        log_format(log, "track %d %d device %lld", track->pid_is_text, track->tid_is_text,
+                   (long long)ap_track_device(trace, track));
         log_str(log, &trace->track_ids, track->pid);
         log_str(log, &trace->track_ids, track->tid);
         log_str(log, &trace->strings, ap_track_name(trace, track));
@@ -94,7 +95,7 @@ static inline void log_details(struct text_log *log, const struct ap_trace *trac
         1u << AP_KIND_operator | 1u << AP_KIND_annotation | 1u << AP_KIND_runtime | 1u << AP_KIND_gpu_sync;
     for (uint32_t row = 0; row < trace->events.count; row++) /* others may share theirs, but not where blocks meet */
         log_format(log, " %u",
-                   ap_row_is_of(trace, row, with_own) ? trace->events.detail[row] : trace->events.detail[row] > 0);
+                   ap_row_is_of(trace, row, with_own) ? ap_row_detail(trace, row) : ap_row_detail(trace, row) > 0);
     for (size_t i = 0; i < trace->op_detail_count; i++) {
         const struct ap_op_detail *op = &trace->op_details[i];
         log_format(log, "\nop %u %u %u", op->external_id, op->sequence, op->forward_thread);
@@ -107,6 +108,8 @@ static inline void log_details(struct text_log *log, const struct ap_trace *trac
         if (!ap_event_kind_is_gpu_work(kind))
             continue;
         const struct ap_work_detail *work = ap_row_work(trace, row);
+        if (!work)
+            continue;
         log_format(log, "\nwork %u %u ", work->correlation, work->external_id);
         if (kind == AP_KIND_kernel)
             log_format(log, "%g %g", (double)work->as.grid.blocks_per_sm, (double)work->as.grid.occupancy_ratio);

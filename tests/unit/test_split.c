@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
  * test_split.c - where the time goes, in traces typed by hand: parts, causes of idle time, verdicts, symptoms. */
-#include "left_over.h"
 #include "split_bench.h"
 
 /* ------------------------------------------------------------------------------------------------------------ parts */
@@ -902,35 +901,6 @@ static void one_step_is_called_one(void)
     end(&run);
 }
 
-/* Near ones and far ones, of which some begin where the one before ends. */
-static void what_is_left_over_is_kept_whole(void)
-{
-    static const int64_t stretches[][2] = {
-        { INT64_MIN + 5, -7 }, { 0, 1 }, { 2, 3 }, { 3, 9 }, { 10, 10 + (INT64_C(1) << 32) }, { INT64_C(1) << 40, INT64_MAX }
-    };
-    static const int64_t whole[][2] = {
-        { INT64_MIN + 5, -7 }, { 0, 1 }, { 2, 9 }, { 10, 10 + (INT64_C(1) << 32) }, { INT64_C(1) << 40, INT64_MAX }
-    };
-    struct ap_gate gate;
-    struct ap_left_over left = { .words = NULL };
-    int64_t start_ns, end_ns;
-    ap_gate_init(&gate, 0);
-    for (int time = 0; time < 2; time++) {
-        size_t count = 0;
-        bool same = true;
-        ap_left_over_begin(&left, INT64_MIN + 5);
-        struct ap_left_over_walk walk = ap_left_over_walk_of(&left);
-        ok(!ap_left_over_next(&left, &walk, &start_ns, &end_ns), "nothing is left over yet");
-        for (size_t i = 0; i < AP_COUNT_OF(stretches); i++)
-            same = same && ap_left_over_add(&left, &gate, stretches[i][0], stretches[i][1], NULL) == AP_OK;
-        for (walk = ap_left_over_walk_of(&left); ap_left_over_next(&left, &walk, &start_ns, &end_ns); count++)
-            same = same && count < AP_COUNT_OF(whole) && start_ns == whole[count][0] && end_ns == whole[count][1];
-        ok(same && count == AP_COUNT_OF(whole), "each stretch comes back, those that touch as one");
-    }
-    ap_left_over_release(&left, &gate);
-    is_u64(gate.used_bytes, 0, "and nothing is held");
-}
-
 int main(void)
 {
     the_first_class_that_runs_takes_the_time();
@@ -972,6 +942,5 @@ int main(void)
     symptoms_are_checks_with_names();
     symptoms_are_open_where_rows_may_be_missing();
     one_step_is_called_one();
-    what_is_left_over_is_kept_whole();
     return done();
 }

@@ -316,7 +316,7 @@ static void a_gpu_row_knows_its_device(void)
         "2}}]");
     static const int64_t want[] = { 2, 3, 5, 0, -1 };
     for (size_t i = 0; i < AP_COUNT_OF(want); i++)
-        is_int(run.trace->tracks[i].device, want[i],
+        is_int(ap_track_device(run.trace, &run.trace->tracks[i]), want[i],
                "by its argument, else by its pid; rows that are no GPU work have none");
     (void)trace_run_release(&run);
 }
@@ -335,10 +335,57 @@ static void devices_under_one_pid_are_kept_apart(void)
     is_u64(trace->track_count, 3, "each device of a pid and tid is a track");
     for (size_t i = 0; i < AP_COUNT_OF(want); i++)
         is_int(trace->events.track[i], want[i], "the same for all rows of a device");
-    is_int(trace->tracks[1].device, 3, "of that device");
+    is_int(ap_track_device(trace, &trace->tracks[1]), 3, "of that device");
     ok(trace->tracks[1].pid.id == trace->tracks[0].pid.id && trace->tracks[1].tid.id == trace->tracks[0].tid.id,
        "with the ids as written");
     (void)trace_run_release(&run);
+}
+
+/* Numbers that a track has no room for are kept beside the tracks. */
+static void devices_may_have_any_number(void)
+{
+    struct trace_run run;
+    trace_run_text(&run,
+                   "[" KERNEL_OF("1", "2147483647") "," KERNEL_OF("1", "2147483648") "," KERNEL_OF(
+                       "1", "9000000000000000000") "," KERNEL_OF("1", "2147483648") "," KERNEL_OF("2", "5000000000") "]");
+    static const int64_t want[] = { 2147483647, 2147483648, INT64_C(9000000000000000000), 2147483648, 5000000000 };
+    is_u64(run.trace->track_count, 4, "a track for each device of a pid and tid");
+    for (size_t i = 0; i < AP_COUNT_OF(want); i++)
+        is_int(ap_row_device(run.trace, (uint32_t)i), want[i], "each row is of its device");
+    ok(trace_run_release(&run), "all memory is given back");
+}
+
+#define THREADS 1000
+
+static void each_thread_is_found_again(void)
+{
+    static char text[2 * THREADS * 64];
+    size_t used = (size_t)snprintf(text, sizeof(text), "[");
+    struct trace_run run;
+    for (unsigned i = 0; i < 2 * THREADS; i++)
+        used += (size_t)snprintf(text + used, sizeof(text) - used,
+                                 "%s{\"ph\":\"X\",\"name\":\"a\",\"pid\":%u,\"tid\":%u,\"ts\":%u,\"dur\":1}", i ? "," : "",
+                                 i % THREADS % 10, i % THREADS / 10, i);
+    (void)snprintf(text + used, sizeof(text) - used, "]");
+    trace_run_text(&run, text);
+    is_u64(run.trace->track_count, THREADS, "as many tracks as threads");
+    bool found = true;
+    for (uint32_t i = 0; i < THREADS; i++)
+        found = found && run.trace->events.track[i] == i && run.trace->events.track[i + THREADS] == i;
+    ok(found, "each one is found again");
+    ok(trace_run_release(&run), "all memory is given back");
+}
+
+static void a_missing_id_is_as_an_empty_one(void)
+{
+    struct trace_run run;
+    trace_run_text(&run, "[{\"ph\":\"X\",\"name\":\"a\",\"tid\":7,\"ts\":1,\"dur\":1},"
+                         "{\"ph\":\"X\",\"name\":\"a\",\"pid\":\"\",\"tid\":7,\"ts\":2,\"dur\":1},"
+                         "{\"ph\":\"X\",\"name\":\"a\",\"pid\":7,\"ts\":3,\"dur\":1}]");
+    static const uint32_t want[] = { 0, 0, 1 };
+    for (size_t i = 0; i < AP_COUNT_OF(want); i++)
+        is_u64(run.trace->events.track[i], want[i], "nobody tells them apart; which of both lacks does");
+    ok(trace_run_release(&run), "all memory is given back");
 }
 
 /* ------------------------------------------------------------------------------------------------------- categories */
@@ -866,9 +913,8 @@ static void work_tells_bytes_or_its_grid(void)
     ok(a && a->correlation && a->as.grid.blocks_per_sm > 1.49f && a->as.grid.blocks_per_sm < 1.51f,
        "blocks per multiprocessor");
     ok(a && a->as.grid.occupancy_ratio > 0.249f && a->as.grid.occupancy_ratio < 0.251f, "occupancy is a share");
-    ok(b && b->as.grid.blocks_per_sm < 0, "\"inf\" in quotation marks is not told");
-    ok(b && b->as.grid.occupancy_ratio < 0, "nor is what is negative");
-    ok(c && c->as.grid.blocks_per_sm < 0, "nor a bare Infinity");
+    ok(!b, "\"inf\" in quotation marks is not told, nor is what is negative");
+    ok(!c, "nor a bare Infinity");
     is_int(ap_row_bytes(run.trace, 3), 4096, "bytes of a copy");
     is_int(ap_row_bytes(run.trace, 4), 256, "of a memset, written as a text");
     is_int(ap_row_bytes(run.trace, 5), -1, "negative bytes are not told");
@@ -1056,14 +1102,15 @@ static void a_second_event_array_begins_anew(void)
 static void work_that_says_the_same_is_kept_once(void)
 {
     struct trace_run run;
-    trace_run_text(&run, "[{\"ph\":\"M\"}" KERNEL("k", 7, 1, 1, "\"stream\":7") KERNEL("l", 7, 2, 1, "\"stream\":7")
-                             KERNEL("m", 7, 3, 1, "\"correlation\":4") KERNEL("n", 7, 4, 1, "\"stream\":7") "]");
+    trace_run_text(&run,
+                   "[{\"ph\":\"M\"}" KERNEL("k", 7, 1, 1, "\"External id\":7") KERNEL("l", 7, 2, 1, "\"External id\":7")
+                       KERNEL("m", 7, 3, 1, "\"correlation\":4") KERNEL("n", 7, 4, 1, "\"stream\":7") "]");
     const struct ap_trace *trace = run.trace;
     if (ok(run.status == AP_OK && trace->events.count == 4, "four kernels")) {
-        ok(ap_row_work(trace, 0) == ap_row_work(trace, 1), "of which two that follow one another tell nothing");
+        ok(ap_row_work(trace, 0) == ap_row_work(trace, 1), "of which two that follow one another tell the same");
         is_u64(ap_row_work(trace, 2)->correlation, 5, "a third one its call");
-        ok(!ap_row_work(trace, 3)->correlation, "and the last one nothing again");
-        is_u64(trace->work_detail_count, 3, "it is kept where it changes");
+        ok(!ap_row_work(trace, 3), "and the last one nothing");
+        is_u64(trace->work_detail_count, 2, "it is kept where it changes");
     }
     ok(trace_run_release(&run), "all memory is given back");
 }
@@ -1082,6 +1129,9 @@ int main(int argc, char **argv)
     a_track_is_a_pair_of_ids();
     a_gpu_row_knows_its_device();
     devices_under_one_pid_are_kept_apart();
+    devices_may_have_any_number();
+    each_thread_is_found_again();
+    a_missing_id_is_as_an_empty_one();
     categories_of_all_years();
     cpu_categories_are_the_originals();
     many_categories_and_tracks();

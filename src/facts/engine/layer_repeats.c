@@ -44,6 +44,8 @@ static enum ap_status busiest_stream(struct finding *finding, uint32_t *ret_trac
     size_t count = finding->facts->order.track_count;
     int64_t *sums_ns;
     *ret_track = AP_NO_ROW;
+    if (!links->count)
+        return AP_OK;
     AP_TRY(AP_ALLOC_CLEARED(repeats->gate, sums_ns, count, reterr));
     for (size_t i = 0; i < links->count; i++)
         if (is_kernel(finding, i) && track_at(finding, i) < count)

@@ -104,15 +104,16 @@ static void find_slow_convolution(const struct ap_facts *facts, const struct ap_
     bool has_fast = false;
     int64_t mean_ns = 0;
     for (uint32_t i = 0; i < work->op_count; i++) {
-        const struct ap_work_cost *cost = &work->ops[i].cost;
+        const struct ap_op_cost op = ap_host_op_cost(work, i);
+        const struct ap_work_cost *cost = &op.cost;
         has_fast |= ap_text_is(ap_trace_text(facts->trace, cost->name), "aten::mkldnn_convolution");
         if (is_slow_convolution(facts->trace, cost)) {
             *ret_slow = cost->slowest_row;
             mean_ns = cost->calls ? cost->host_total_ns / (int64_t)cost->calls : 0;
         }
     }
-    const struct ap_op_detail *op = *ret_slow == AP_NO_ROW ? NULL : ap_row_op(facts->trace, *ret_slow);
-    if (has_fast || (op && op->signature.id) ||
+    const struct ap_op_detail *detail = *ret_slow == AP_NO_ROW ? NULL : ap_row_op(facts->trace, *ret_slow);
+    if (has_fast || (detail && detail->signature.id) ||
         (*ret_slow != AP_NO_ROW &&
          (facts->trace->events.dur_ns[*ret_slow] < LONG_CONVOLUTION_NS || mean_ns < MEAN_CONVOLUTION_NS)))
         *ret_slow = AP_NO_ROW;
@@ -125,7 +126,8 @@ static void find_slow_convolutions(struct ap_habits *habits, const struct ap_fac
     uint32_t slow;
     find_slow_convolution(facts, work, &slow);
     for (uint32_t i = 0; slow != AP_NO_ROW && i < work->op_count; i++) {
-        const struct ap_work_cost *cost = &work->ops[i].cost;
+        const struct ap_op_cost op = ap_host_op_cost(work, i);
+        const struct ap_work_cost *cost = &op.cost;
         if (!is_product(ap_trace_text(facts->trace, cost->name)))
             continue;
         habit->count += is_slow_convolution(facts->trace, cost) ? cost->calls : 0;
@@ -199,7 +201,8 @@ static void find_modes(struct ap_habits *habits, const struct ap_facts *facts, c
 {
     struct ap_habit *habit = &habits->of[AP_HABIT_dispatch_mode];
     for (uint32_t i = 0; i < work->op_count; i++) {
-        const struct ap_work_cost *cost = &work->ops[i].cost;
+        const struct ap_op_cost op = ap_host_op_cost(work, i);
+        const struct ap_work_cost *cost = &op.cost;
         if (!ap_text_is(ap_trace_text(facts->trace, cost->name), "PythonDispatchMode"))
             continue;
         habit->count = cost->calls;

@@ -33,13 +33,15 @@ static double whole_of_most(const struct ap_facts *facts, uint32_t signature)
     return whole >= LEAST_ELEMENTS && is_part ? whole : 0;
 }
 
-/* NULL where it was not called. */
-static const struct ap_work_cost *cost_of(const struct ap_facts *facts, const struct ap_host_work *work, const char *name)
+/* Zeros where it was not called. */
+static struct ap_work_cost cost_of(const struct ap_facts *facts, const struct ap_host_work *work, const char *name)
 {
-    for (uint32_t i = 0; i < work->op_count; i++)
-        if (ap_text_is(ap_trace_text(facts->trace, work->ops[i].cost.name), name))
-            return &work->ops[i].cost;
-    return NULL;
+    for (uint32_t i = 0; i < work->op_count; i++) {
+        struct ap_work_cost cost = ap_host_op_cost(work, i).cost;
+        if (ap_text_is(ap_trace_text(facts->trace, cost.name), name))
+            return cost;
+    }
+    return (struct ap_work_cost){ .calls = 0 };
 }
 
 /* The way there, which takes it from a tensor of the same size; unlike the backward pass it is at a line of the program. */
@@ -72,19 +74,18 @@ static int64_t taken_from(struct ap_habit *habit, const struct ap_facts *facts, 
 /* The operator that takes elements by a mask makes it a list of indices first. */
 static bool is_by_mask(const struct ap_facts *facts, const struct ap_host_work *work, uint64_t count)
 {
-    const struct ap_work_cost *lists = cost_of(facts, work, "aten::nonzero");
-    return count && lists && lists->calls >= count;
+    return count && cost_of(facts, work, "aten::nonzero").calls >= count;
 }
 
 /* On the host: the nodes with all that they call, which also make the tensor of zeros, and the way there. */
 static void add_host_time(struct ap_habit *habit, const struct ap_facts *facts, const struct ap_host_work *work,
                           double whole)
 {
-    const struct ap_work_cost *node = cost_of(facts, work, "autograd::engine::evaluate_function: IndexBackward0");
-    const struct ap_work_cost *put = cost_of(facts, work, "aten::_index_put_impl_");
+    int64_t node_ns = cost_of(facts, work, "autograd::engine::evaluate_function: IndexBackward0").host_total_ns;
+    int64_t put_ns = cost_of(facts, work, "aten::_index_put_impl_").host_total_ns;
     bool overflowed = false;
-    if (node && put && put->host_total_ns > 0 && node->host_total_ns > put->host_total_ns)
-        habit->total_ns = ap_share_of(node->host_total_ns, (double)habit->total_ns / (double)put->host_total_ns);
+    if (put_ns > 0 && node_ns > put_ns)
+        habit->total_ns = ap_share_of(node_ns, (double)habit->total_ns / (double)put_ns);
     habit->total_ns = ap_add_sat(habit->total_ns, taken_from(habit, facts, work, whole), &overflowed);
 }
 
@@ -93,8 +94,9 @@ static double called_ratio(const struct ap_facts *facts, const struct ap_host_wo
 {
     double own_ns = 0, all_ns = 0;
     for (uint32_t i = 0; i < work->op_count; i++)
-        if (is_put(facts, work->ops[i].cost.name)) {
-            const struct ap_device_cost *cost = ap_device_cost(work, &work->ops[i].cost);
+        if (is_put(facts, ap_host_op_cost(work, i).cost.name)) {
+            const struct ap_op_cost op = ap_host_op_cost(work, i);
+            const struct ap_device_cost *cost = ap_device_cost(work, &op.cost);
             own_ns = (double)cost->self_ns;
             all_ns = (double)cost->total_ns;
         }
@@ -106,7 +108,7 @@ void ap_habits_of_masks(struct ap_habits *habits, const struct ap_facts *facts, 
     struct ap_habit *habit = &habits->of[AP_HABIT_mask_gradient];
     double called = called_ratio(facts, work);
     /* what is put in place for its own sake gives no gradient back */
-    uint32_t count = cost_of(facts, work, "IndexBackward0") ? work->shape_count : 0;
+    uint32_t count = cost_of(facts, work, "IndexBackward0").calls ? work->shape_count : 0;
     double whole = 0;
     for (uint32_t i = 0; i < count; i++) {
         const struct ap_shape_cost *shape = &work->shapes[i];

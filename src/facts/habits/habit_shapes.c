@@ -188,8 +188,8 @@ static void add_table(struct ap_habit_shapes *shapes, const struct ap_tensor_dim
 static uint64_t calls_of(const struct ap_habit_shapes *shapes, const char *name)
 {
     for (uint32_t i = 0; i < shapes->work->op_count; i++)
-        if (ap_text_is(ap_trace_text(shapes->facts->trace, shapes->work->ops[i].cost.name), name))
-            return shapes->work->ops[i].cost.calls;
+        if (ap_text_is(ap_trace_text(shapes->facts->trace, ap_host_op_cost(shapes->work, i).cost.name), name))
+            return ap_host_op_cost(shapes->work, i).cost.calls;
     return 0;
 }
 

@@ -12,8 +12,9 @@
  * its first row, while devices worked off what they had, nobody knows; nor when, where the clocks of both differ. */
 #include "idle.h"
 
+#include <string.h>
+
 #include "gap_names.h"
-#include "left_over.h"
 #include "recording_cost.h"
 #include "rows_of.h"
 #include "sort.h"
@@ -24,6 +25,17 @@
 
 #define EDGE_LEAST_NS 1000000 /* shorter waits are beside the point */
 #define EDGE_BUSY_SHARE 100   /* of the time with work, at most one part in this many lies before such a wait */
+
+struct piece {
+    int64_t start_ns, end_ns;
+};
+
+/* In order of time, and apart. A gap may have as many as there are rows: these are asked about some at a time. */
+#define PIECES_AT_ONCE 65536
+struct pieces {
+    struct piece *list;
+    size_t count, capacity;
+};
 
 /* How far a thread was asked: gaps come in order of time. */
 struct asked {
@@ -61,13 +73,13 @@ struct attribution {
     const struct ap_trace *trace;
     struct ap_host_states states;
     struct ap_gap_names names;
-    struct asked *threads; /* by track */
+    struct asked *threads; /* by track; NULL = no row tells what the host did */
     struct judged now;
-    struct ap_left_over for_main; /* of the gap: what its thread recorded nothing about */
-    struct ap_left_over for_any;  /* what the main thread recorded nothing about either */
-    struct waits waits;           /* that may be what those are due to */
-    struct ap_step_cursor step;   /* where the last credit went */
-    int64_t host_start_ns;        /* before it no row tells what the host did */
+    struct pieces for_main;     /* of the gap: what its thread recorded nothing about */
+    struct pieces for_any;      /* what the main thread recorded nothing about either */
+    struct waits waits;         /* that may be what those are due to */
+    struct ap_step_cursor step; /* where the last credit went */
+    int64_t host_start_ns;      /* before it no row tells what the host did */
     struct ap_recording_cost cost;
 };
 
@@ -259,20 +271,32 @@ static void credit_device(struct attribution *a, const struct feeding *feeding)
 
 /* ---------------------------------------------------------------------------------------------------- asking a thread */
 
-/* From @start_ns to @end_ns @row was the innermost open one. @leftover: NULL = nobody else is asked. */
-static enum ap_status answer(struct attribution *a, uint32_t row, int64_t start_ns, int64_t end_ns,
-                             struct ap_left_over *leftover, struct ap_error *reterr)
+static enum ap_status leave_over(struct pieces *to, struct ap_gate *gate, int64_t start_ns, int64_t end_ns,
+                                 struct ap_error *reterr)
+{
+    struct piece *last = to->count ? &to->list[to->count - 1] : NULL;
+    if (last && last->end_ns == start_ns) {
+        last->end_ns = end_ns;
+        return AP_OK;
+    }
+    AP_TRY_ADD(gate, to->list, to->count, to->capacity, reterr, (struct piece){ start_ns, end_ns });
+    return AP_OK;
+}
+
+/* From @start_ns to @end_ns @row was the innermost open one. */
+static enum ap_status answer(struct attribution *a, uint32_t row, int64_t start_ns, int64_t end_ns, struct pieces *leftover,
+                             struct ap_error *reterr)
 {
     bool nothing = row == AP_NO_ROW || a->states.state[row] == AP_IDLE_untraced;
-    if (nothing && leftover)
-        return ap_left_over_add(leftover, a->split->gate, start_ns, end_ns, reterr);
+    if (nothing)
+        return leave_over(leftover, a->split->gate, start_ns, end_ns, reterr);
     credit_host(a, row, start_ns, end_ns);
     return AP_OK;
 }
 
 /* What was open, innermost first, up to the start of the next row. What has ended by @from_ns is not asked for again. */
 static enum ap_status answer_until(struct attribution *a, struct asked *asked, int64_t from_ns, int64_t next_ns,
-                                   struct ap_left_over *leftover, struct ap_error *reterr)
+                                   struct pieces *leftover, struct ap_error *reterr)
 {
     const uint32_t *parent = a->input->tree->parent;
     while (asked->open != AP_NO_ROW && ap_row_end_ns(a->trace, asked->open) <= from_ns)
@@ -297,21 +321,28 @@ static int64_t next_start_ns(const struct attribution *a, uint32_t track, struct
     return asked->at < order->track_start[track + 1] ? a->trace->events.start_ns[order->rows[asked->at]] : INT64_MAX;
 }
 
-/* What the thread did from @start_ns to @end_ns; no thread is asked for what lies before that again. */
-static enum ap_status ask_thread(struct attribution *a, uint32_t track, int64_t start_ns, int64_t end_ns,
-                                 struct ap_left_over *leftover, struct ap_error *reterr)
+/* What the thread did from @start_ns to @end_ns, which goes on from there where the leftover is as much as is kept at once;
+ * no thread is asked for what lies before that again. */
+static enum ap_status ask_thread(struct attribution *a, uint32_t track, int64_t *start_ns, int64_t end_ns,
+                                 struct pieces *leftover, struct ap_error *reterr)
 {
+    int64_t now_ns = *start_ns;
+    if (!a->threads) {
+        *start_ns = end_ns;
+        return answer(a, AP_NO_ROW, now_ns, end_ns, leftover, reterr);
+    }
     struct asked *asked = &a->threads[track];
-    while (start_ns < end_ns) {
+    while (now_ns < end_ns && leftover->count < PIECES_AT_ONCE) {
         int64_t next_ns = next_start_ns(a, track, asked);
-        if (next_ns <= start_ns) {
+        if (next_ns <= now_ns) {
             asked->open = a->input->order->rows[asked->at++];
             continue;
         }
         next_ns = next_ns < end_ns ? next_ns : end_ns;
-        AP_TRY(answer_until(a, asked, start_ns, next_ns, leftover, reterr));
-        start_ns = next_ns;
+        AP_TRY(answer_until(a, asked, now_ns, next_ns, leftover, reterr));
+        now_ns = next_ns;
     }
+    *start_ns = now_ns;
     return AP_OK;
 }
 
@@ -360,20 +391,37 @@ static enum ap_status ask_collectives(struct attribution *a, int64_t start_ns, i
 
 /* ----------------------------------------------------------------------------------------------------- gap by gap */
 
+static enum ap_status ask_of_any(struct attribution *a, struct ap_error *reterr)
+{
+    for (size_t i = 0; i < a->for_any.count; i++)
+        AP_TRY(ask_collectives(a, a->for_any.list[i].start_ns, a->for_any.list[i].end_ns, reterr));
+    a->for_any.count = 0;
+    return AP_OK;
+}
+
+static enum ap_status ask_of_main(struct attribution *a, struct ap_error *reterr)
+{
+    for (size_t i = 0; i < a->for_main.count; i++)
+        for (int64_t from_ns = a->for_main.list[i].start_ns, end_ns = a->for_main.list[i].end_ns; from_ns < end_ns;) {
+            AP_TRY(ask_thread(a, a->input->main_track, &from_ns, end_ns, &a->for_any, reterr));
+            if (a->for_any.count >= PIECES_AT_ONCE)
+                AP_TRY(ask_of_any(a, reterr));
+        }
+    a->for_main.count = 0;
+    return AP_OK;
+}
+
 static enum ap_status ask_all(struct attribution *a, uint32_t track, struct ap_error *reterr)
 {
-    uint32_t main_track = a->input->main_track;
-    struct ap_left_over *for_main = &a->for_main, *for_any = &a->for_any;
-    int64_t start_ns, end_ns;
-    ap_left_over_begin(for_main, a->now.gap.start_ns);
-    ap_left_over_begin(for_any, a->now.gap.start_ns);
-    AP_TRY(ask_thread(a, track, a->now.gap.start_ns, a->now.host_end_ns, track == main_track ? for_any : for_main, reterr));
-    for (struct ap_left_over_walk walk = ap_left_over_walk_of(for_main);
-         ap_left_over_next(for_main, &walk, &start_ns, &end_ns);)
-        AP_TRY(ask_thread(a, main_track, start_ns, end_ns, for_any, reterr));
-    for (struct ap_left_over_walk walk = ap_left_over_walk_of(for_any);
-         ap_left_over_next(for_any, &walk, &start_ns, &end_ns);)
-        AP_TRY(ask_collectives(a, start_ns, end_ns, reterr));
+    struct pieces *leftover = track == a->input->main_track ? &a->for_any : &a->for_main;
+    int64_t end_ns = a->now.host_end_ns;
+    for (int64_t from_ns = a->now.gap.start_ns; from_ns < end_ns;) {
+        AP_TRY(ask_thread(a, track, &from_ns, end_ns, leftover, reterr));
+        if (a->for_main.count)
+            AP_TRY(ask_of_main(a, reterr));
+        if (a->for_any.count && (from_ns >= end_ns || a->for_any.count >= PIECES_AT_ONCE))
+            AP_TRY(ask_of_any(a, reterr));
+    }
     return AP_OK;
 }
 
@@ -455,12 +503,14 @@ static enum ap_status attribute(struct attribution *a, struct ap_gap_walk *walk,
     AP_TRY(ap_off_core_init(&a->split->off_core, a->trace, order, a->input->tree, &a->states, a->split->gate, reterr));
     AP_TRY(ap_captures_init(&a->split->captures, a->trace, order, a->input->links, a->split->gate, reterr));
     mend_launches(a);
-    AP_TRY(AP_ALLOC(a->split->gate, a->threads, order->track_count, reterr));
-    AP_TRY(AP_ALLOC(a->split->gate, a->cost.next, order->track_count, reterr));
-    for (size_t track = 0; track < order->track_count; track++) {
-        a->threads[track] = (struct asked){ (uint32_t)order->track_start[track], AP_NO_ROW };
-        a->cost.next[track] = order->track_start[track];
-    }
+    if (ap_has_rows_of(a->trace, AP_HOST_KINDS))
+        AP_TRY(AP_ALLOC(a->split->gate, a->threads, order->track_count, reterr));
+    for (size_t track = 0; track < order->track_count && a->threads; track++)
+        a->threads[track] = (struct asked){ order->track_start[track], AP_NO_ROW };
+    if (a->cost.edge_ns)
+        AP_TRY(AP_ALLOC(a->split->gate, a->cost.next, order->track_count, reterr));
+    if (a->cost.next)
+        memcpy(a->cost.next, order->track_start, order->track_count * sizeof(order->track_start[0]));
     AP_TRY(judge_gaps(a, walk, longest, reterr));
     name_data_waits(a);
     return AP_OK;
@@ -500,8 +550,8 @@ enum ap_status ap_idle_attribute(struct ap_split *split, const struct ap_idle_in
     ap_host_states_release(&a.states);
     AP_FREE(split->gate, a.threads, input->order->track_count);
     AP_FREE(split->gate, a.cost.next, input->order->track_count);
-    ap_left_over_release(&a.for_main, split->gate);
-    ap_left_over_release(&a.for_any, split->gate);
+    AP_FREE(split->gate, a.for_main.list, a.for_main.capacity);
+    AP_FREE(split->gate, a.for_any.list, a.for_any.capacity);
     AP_FREE(split->gate, a.waits.rows, a.waits.capacity);
     return status;
 }

@@ -69,7 +69,7 @@ static double sum_track(struct ap_recording_cost *cost, uint32_t track, int64_t 
 {
     const struct ap_trace *trace = cost->trace;
     double sum_ns = 0;
-    for (size_t *at = &cost->next[track]; *at < cost->order->track_start[track + 1]; ++*at) {
+    for (uint32_t *at = &cost->next[track]; *at < cost->order->track_start[track + 1]; ++*at) {
         uint32_t row = cost->order->rows[*at];
         int64_t start_ns = trace->events.start_ns[row];
         if (start_ns > until_ns)

@@ -17,7 +17,8 @@ struct ap_recording_cost {
     const struct ap_row_order *order;
     const struct ap_host_states *states;
     int64_t edge_ns;  /* as above */
-    size_t *next;     /* by track: in the order of rows; the caller's, each at its track's beginning */
+    uint32_t *next;   /* by track: in the order of rows; the caller's, each at its track's beginning. Where edge_ns is 0
+                       * nobody asks */
     int64_t until_ns; /* so far it is summed */
     int64_t spare_ns; /* by so much the host would be earlier than it is, beside what the device would be */
 };

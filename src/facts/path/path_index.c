@@ -61,12 +61,12 @@ static bool is_by_track(const struct ap_links *links, const uint32_t *track)
 
 static enum ap_status list_work(struct ap_path_index *index, const struct ap_links *links, struct ap_error *reterr)
 {
+    if (!links->count)
+        return AP_OK;
     size_t first_bytes = (index->track_count + 1) * sizeof(index->first_work[0]);
     index->first_work = ap_mem_cleared(index->gate, first_bytes);
     if (!index->first_work)
         return ap_fail_memory(index->gate, reterr);
-    if (!links->count)
-        return AP_OK;
     index->linked = links->rows;
     index->work_count = links->count;
     index->launched_count = links->linked_count;

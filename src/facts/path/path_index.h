@@ -33,7 +33,7 @@ struct ap_path_index {
     uint8_t *names;
     const struct ap_device_row *linked;
     uint32_t *work;        /* GPU work by track, then start: places in linked; NULL where it stands there so */
-    uint32_t *first_work;  /* by track */
+    uint32_t *first_work;  /* by track; NULL where there is no work */
     uint32_t *work_by_end; /* of all streams; NULL = in the order of work */
     size_t work_count, track_count;
     uint64_t launched_count;

@@ -32,7 +32,8 @@ struct cutter {
     const struct ap_row_order *order;
     struct ap_gate *gate;
     uint8_t *names;
-    uint32_t *thread_of;    /* by track: number + 1; 0 = the path was not there yet, OVER = no row is left of it */
+    uint32_t *thread_of;    /* by track: number + 1; 0 = the path was not there yet, OVER = no row is left of it. NULL = it
+                             * was on no thread yet */
     struct thread *threads; /* of those whose rows are not all over, and free places */
     size_t thread_count, thread_capacity;
     uint32_t first_free; /* number + 1; likewise in next of a free place; 0 = there is none */
@@ -135,6 +136,8 @@ static enum ap_status open_until(struct cutter *cutter, struct thread *thread, u
 /* Few of many tracks are on the path, and fewer at a time. */
 static enum ap_status thread_of(struct cutter *cutter, uint32_t track, struct thread **ret_thread, struct ap_error *reterr)
 {
+    if (!cutter->thread_of)
+        AP_TRY(AP_ALLOC_CLEARED(cutter->gate, cutter->thread_of, cutter->order->track_count + 1, reterr));
     uint32_t number = cutter->thread_of[track];
     *ret_thread = number == OVER ? &cutter->over : number ? &cutter->threads[number - 1] : NULL;
     if (number)
@@ -209,8 +212,7 @@ enum ap_status ap_critical_path_visit(const struct ap_critical_path *path, const
     if (!path->pieces.count)
         return AP_OK;
     AP_TRY(ap_path_names(trace, cutter.gate, &cutter.names, reterr));
-    enum ap_status status = AP_ALLOC_CLEARED(cutter.gate, cutter.thread_of, order->track_count + 1, reterr);
-    AP_AND_THEN(status, cut_pieces(&cutter, path, reterr));
+    enum ap_status status = cut_pieces(&cutter, path, reterr);
     for (size_t i = 0; i < cutter.thread_count; i++)
         AP_FREE(cutter.gate, cutter.threads[i].open, cutter.threads[i].capacity);
     AP_FREE(cutter.gate, cutter.threads, cutter.thread_capacity);

@@ -11,7 +11,9 @@ enum ap_status ap_key_table_init(struct ap_key_table *table, struct ap_gate *gat
                                  uint32_t highest, struct ap_error *reterr)
 {
     *table = (struct ap_key_table){ .gate = gate, .lowest = lowest, .keys.gate = gate, .map.gate = gate };
-    if (lowest > highest || highest - lowest >= count * SPREAD)
+    if (lowest > highest)
+        return ap_id_map_init(&table->map, gate, 0, reterr);
+    if (highest - lowest >= count * SPREAD)
         return ap_id_map_init(&table->map, gate, count, reterr);
     return ap_row_set_init(&table->keys, gate, (size_t)(highest - lowest) + 1, reterr);
 }

@@ -23,7 +23,7 @@ enum ap_status ap_name_sums_add(struct ap_name_sums *sums, const struct ap_trace
     uint32_t *number = &sums->number_of[events->name[row]];
     if (!*number) {
         AP_TRY(AP_RESERVE(sums->gate, sums->sums, sums->capacity, sums->count + 1, reterr));
-        sums->sums[sums->count] = (struct ap_name_sum){ .name = events->name[row], .longest = row };
+        sums->sums[sums->count] = (struct ap_name_sum){ .longest = row };
         *number = (uint32_t)++sums->count;
     }
     struct ap_name_sum *sum = &sums->sums[*number - 1];
@@ -59,7 +59,8 @@ static bool larger_before(const void *context, uint32_t a, uint32_t b)
     const struct ranking *ranking = context;
     const struct ap_name_sum *x = &ranking->sums[a], *y = &ranking->sums[b];
     AP_LARGER_FIRST(x->total_ns, y->total_ns);
-    return ap_trace_compare_texts(ranking->trace, x->name, y->name) < 0;
+    return ap_trace_compare_texts(ranking->trace, ap_name_sum_name(ranking->trace, x), ap_name_sum_name(ranking->trace, y)) <
+           0;
 }
 
 enum ap_status ap_name_sums_top(const struct ap_name_sums *sums, const struct ap_trace *trace, uint64_t top_n,

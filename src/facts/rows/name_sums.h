@@ -5,10 +5,11 @@
 
 #include "trace.h"
 
+/* There may be as many as rows, so they are small. */
 struct ap_name_sum {
     int64_t total_ns;
-    uint32_t name, count;
-    uint32_t longest; /* row */
+    uint32_t count;
+    uint32_t longest; /* row, which has the name as well */
 };
 
 struct ap_name_sums {
@@ -30,6 +31,11 @@ AP_MUST_CHECK enum ap_status ap_name_sums_add(struct ap_name_sums *sums, const s
 AP_MUST_CHECK enum ap_status ap_name_sums_add_all(struct ap_name_sums *sums, const struct ap_trace *trace,
                                                   enum ap_event_kind kind, struct ap_error *reterr);
 void ap_name_sums_release(struct ap_name_sums *sums);
+
+static inline uint32_t ap_name_sum_name(const struct ap_trace *trace, const struct ap_name_sum *sum)
+{
+    return trace->events.name[sum->longest];
+}
 
 /** Number in sums of a name that some row had. */
 static inline uint32_t ap_name_sums_number(const struct ap_name_sums *sums, uint32_t name)

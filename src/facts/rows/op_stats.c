@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cover.h"
+#include "rows_of.h"
 
 #include "poison.h"
 
@@ -31,12 +32,13 @@ static bool new_column(struct ap_gate *gate, void **column, size_t count, size_t
     return *column != NULL;
 }
 
-static bool new_totals(struct ap_gate *gate, struct ap_name_totals *totals, size_t count)
+static bool new_totals(struct ap_gate *gate, struct ap_name_totals *totals, size_t count, bool calls)
 {
     return new_column(gate, (void **)&totals->count, count, sizeof(totals->count[0])) &&
            new_column(gate, (void **)&totals->total_ns, count, sizeof(totals->total_ns[0])) &&
            new_column(gate, (void **)&totals->self_ns, count, sizeof(totals->self_ns[0])) &&
-           new_column(gate, (void **)&totals->self_excl_runtime_ns, count, sizeof(totals->self_excl_runtime_ns[0]));
+           (!calls ||
+            new_column(gate, (void **)&totals->self_excl_runtime_ns, count, sizeof(totals->self_excl_runtime_ns[0])));
 }
 
 static void free_totals(struct ap_gate *gate, struct ap_name_totals *totals, size_t count)
@@ -47,34 +49,14 @@ static void free_totals(struct ap_gate *gate, struct ap_name_totals *totals, siz
     AP_FREE(gate, totals->self_excl_runtime_ns, count);
 }
 
-static bool new_thread_totals(struct ap_gate *gate, struct ap_thread_totals *totals, size_t count)
-{
-    return new_column(gate, (void **)&totals->rows, count, sizeof(totals->rows[0])) &&
-           new_column(gate, (void **)&totals->total_ns, count, sizeof(totals->total_ns[0]));
-}
-
-static void free_thread_totals(struct ap_gate *gate, struct ap_thread_totals *totals, size_t count)
-{
-    AP_FREE(gate, totals->rows, count);
-    AP_FREE(gate, totals->total_ns, count);
-}
-
 void ap_op_stats_forget_names(struct ap_op_stats *stats)
 {
     size_t count = (size_t)stats->name_count + 1;
     free_totals(stats->gate, &stats->cpu, count);
-    free_thread_totals(stats->gate, &stats->cpu_threads, stats->thread_count);
-    if (!stats->alike) {
+    if (!stats->alike)
         free_totals(stats->gate, &stats->operators, count);
-        free_thread_totals(stats->gate, &stats->operator_threads, stats->thread_count);
-    }
-    stats->cpu = stats->operators = (struct ap_name_totals){ .count = NULL };
-    stats->cpu_threads = stats->operator_threads = (struct ap_thread_totals){ .rows = NULL };
-}
-
-void ap_op_stats_forget_threads(struct ap_op_stats *stats)
-{
     AP_FREE(stats->gate, stats->busy_ns, stats->thread_count);
+    stats->cpu = stats->operators = (struct ap_name_totals){ .count = NULL };
     stats->busy_ns = NULL;
     stats->thread_count = 0;
 }
@@ -82,32 +64,32 @@ void ap_op_stats_forget_threads(struct ap_op_stats *stats)
 void ap_op_stats_release(struct ap_op_stats *stats)
 {
     ap_op_stats_forget_names(stats);
-    ap_op_stats_forget_threads(stats);
     *stats = (struct ap_op_stats){ .gate = stats->gate };
 }
 
-/* Current exporters: every operator row has a category with "cpu" and no other row has. Names of kernels and frames that
- * come behind the last one of these rows have no totals. */
+/* Current exporters: every operator row has a category with "cpu" and no other row has. Names of kernels and frames, and
+ * streams, that come behind the last one of these rows have no totals. */
 static void look_at_rows(struct ap_op_stats *stats, const struct ap_trace *trace)
 {
     stats->alike = true;
     for (size_t row = 0; row < trace->events.count; row++) {
         bool is_cpu = is_cpu_row(trace->events.tag[row]), is_operator = is_operator_row(trace->events.tag[row]);
         stats->alike &= is_cpu == is_operator;
-        if ((is_cpu || is_operator) && trace->events.name[row] > stats->name_count)
+        if (!is_cpu && !is_operator)
+            continue;
+        if (trace->events.name[row] > stats->name_count)
             stats->name_count = trace->events.name[row];
+        if (trace->events.track[row] >= stats->thread_count)
+            stats->thread_count = (size_t)trace->events.track[row] + 1;
     }
 }
 
-static void add_plain(struct ap_op_stats *stats, struct ap_name_totals *totals, struct ap_thread_totals *threads,
-                      const struct ap_trace *trace, size_t row)
+static void add_plain(struct ap_op_stats *stats, struct ap_name_totals *totals, const struct ap_trace *trace, size_t row)
 {
-    uint32_t name = trace->events.name[row], track = trace->events.track[row];
+    uint32_t name = trace->events.name[row];
     int64_t dur_ns = trace->events.dur_ns[row];
     totals->count[name]++;
     totals->total_ns[name] = ap_add_sat(totals->total_ns[name], dur_ns, &stats->overflowed);
-    threads->rows[track]++;
-    threads->total_ns[track] = ap_add_sat(threads->total_ns[track], dur_ns, &stats->overflowed);
 }
 
 static void add_plain_sums(struct ap_op_stats *stats, const struct ap_trace *trace)
@@ -116,12 +98,12 @@ static void add_plain_sums(struct ap_op_stats *stats, const struct ap_trace *tra
         uint8_t tag = trace->events.tag[row];
         if (is_cpu_row(tag)) {
             stats->cpu_row_count++;
-            add_plain(stats, &stats->cpu, &stats->cpu_threads, trace, row);
+            add_plain(stats, &stats->cpu, trace, row);
         }
         if (is_operator_row(tag)) {
             stats->operator_row_count++;
             if (!stats->alike)
-                add_plain(stats, &stats->operators, &stats->operator_threads, trace, row);
+                add_plain(stats, &stats->operators, trace, row);
         }
     }
 }
@@ -174,9 +156,9 @@ static void close_with_runtime(struct nesting *nesting, const struct open_row *c
     struct ap_op_stats *stats = nesting->stats;
     uint8_t tag = nesting->trace->events.tag[closed->row];
     uint32_t name = nesting->trace->events.name[closed->row];
-    if (is_cpu_row(tag))
+    if (is_cpu_row(tag) && stats->cpu.self_excl_runtime_ns)
         add_time(stats, &stats->cpu.self_excl_runtime_ns[name], closed->self_ns);
-    if (is_operator_row(tag) && !stats->alike)
+    if (is_operator_row(tag) && !stats->alike && stats->operators.self_excl_runtime_ns)
         add_time(stats, &stats->operators.self_excl_runtime_ns[name], closed->self_ns);
 }
 
@@ -255,17 +237,14 @@ enum ap_status ap_op_stats_init(struct ap_op_stats *stats, const struct ap_trace
     *stats = (struct ap_op_stats){ .gate = gate };
     look_at_rows(stats, trace);
     size_t count = (size_t)stats->name_count + 1;
-    if (!new_totals(gate, &stats->cpu, count) || (!stats->alike && !new_totals(gate, &stats->operators, count)))
+    bool calls = ap_has_rows_of(trace, 1u << AP_KIND_runtime);
+    if (!new_totals(gate, &stats->cpu, count, calls) ||
+        (!stats->alike && !new_totals(gate, &stats->operators, count, calls)))
         return ap_fail_memory(gate, reterr);
-    stats->thread_count = trace->track_count;
-    if (stats->thread_count && (!new_thread_totals(gate, &stats->cpu_threads, stats->thread_count) ||
-                                (!stats->alike && !new_thread_totals(gate, &stats->operator_threads, stats->thread_count)) ||
-                                !new_column(gate, (void **)&stats->busy_ns, stats->thread_count, sizeof(stats->busy_ns[0]))))
+    if (stats->thread_count && !new_column(gate, (void **)&stats->busy_ns, stats->thread_count, sizeof(stats->busy_ns[0])))
         return ap_fail_memory(gate, reterr);
-    if (stats->alike) {
+    if (stats->alike)
         stats->operators = stats->cpu;
-        stats->operator_threads = stats->cpu_threads;
-    }
     add_plain_sums(stats, trace);
     return AP_OK;
 }
@@ -276,10 +255,13 @@ enum ap_status ap_op_stats_nest(struct ap_op_stats *stats, const struct ap_trace
     struct nesting nesting = { .stats = stats, .trace = trace };
     nesting.tolerance_ns = in_whole_microseconds(trace) ? TOLERANCE_US_FILE_NS : TOLERANCE_NS_FILE_NS;
     enum ap_status status = AP_OK;
-    for (size_t track = 0; track < order->track_count && status == AP_OK; track++)
+    for (size_t track = 0; track < stats->thread_count && status == AP_OK; track++) {
         if (order->track_start[track] < order->track_start[track + 1])
             status = nest_thread(&nesting, order->rows + order->track_start[track],
                                  order->track_start[track + 1] - order->track_start[track], &stats->busy_ns[track], reterr);
+        if (stats->busy_ns[track] > stats->busy_ns[stats->busiest])
+            stats->busiest = track;
+    }
     ap_mem_free(stats->gate, nesting.operators.open, nesting.operators.capacity * sizeof(struct open_row));
     ap_mem_free(stats->gate, nesting.with_runtime.open, nesting.with_runtime.capacity * sizeof(struct open_row));
     return status;

@@ -13,13 +13,7 @@ struct ap_name_totals {
     uint32_t *count;
     int64_t *total_ns;
     int64_t *self_ns;              /* children: operator rows */
-    int64_t *self_excl_runtime_ns; /* children: operator rows and runtime calls */
-};
-
-/** Columns by track. */
-struct ap_thread_totals {
-    uint32_t *rows;
-    int64_t *total_ns; /* plain sum */
+    int64_t *self_excl_runtime_ns; /* children: operator rows and runtime calls; NULL = without these self_ns is the same */
 };
 
 struct ap_op_stats {
@@ -32,9 +26,9 @@ struct ap_op_stats {
     int64_t operator_self_ns;
     uint64_t short_count; /* operator rows with less than AP_SHORT_SELF_NS of self time */
     int64_t short_self_ns;
-    struct ap_thread_totals cpu_threads, operator_threads; /* shared as the columns by name are */
-    int64_t *busy_ns;                                      /* by track: union of operator rows */
-    size_t thread_count;
+    int64_t *busy_ns;    /* by track: union of operator rows */
+    size_t thread_count; /* tracks below it; the others have no such rows */
+    size_t busiest;      /* track with most of it */
     uint64_t straddle_count, mismatch_count;
     bool overflowed;
 };
@@ -47,10 +41,8 @@ AP_MUST_CHECK enum ap_status ap_op_stats_init(struct ap_op_stats *stats, const s
 /** The rest, after it. */
 AP_MUST_CHECK enum ap_status ap_op_stats_nest(struct ap_op_stats *stats, const struct ap_trace *trace,
                                               const struct ap_row_order *order, struct ap_error *reterr);
-/** What is told of names and threads is not needed any more, but for how busy these are: of millions it is large. */
+/** What is told of names and threads is not needed any more: of millions it is large. */
 void ap_op_stats_forget_names(struct ap_op_stats *stats);
-/** Nor is that. */
-void ap_op_stats_forget_threads(struct ap_op_stats *stats);
 void ap_op_stats_release(struct ap_op_stats *stats);
 
 #endif

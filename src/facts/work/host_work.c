@@ -78,8 +78,8 @@ struct sweep {
     struct ap_step_cursor step;           /* of the row that was closed last */
     struct ap_near_pairs shapes;          /* operators and their signatures */
     uint32_t *op_of_name, *frame_of_name; /* by name id: number, AP_PAIR_NONE = not met yet */
-    int64_t *caller_lead_ns; /* by number of the operator: of the caller with most votes, see vote_for_caller() */
-    uint32_t *open_rows;     /* likewise: of it */
+    int64_t *caller_lead_ns;              /* by number of the sum: of the caller with most votes, see vote_for_caller() */
+    uint32_t *open_rows;                  /* likewise: of the operator */
     size_t caller_lead_capacity, open_row_capacity;
     size_t name_count;
     bool has_shapes, has_python, has_slots;
@@ -231,9 +231,8 @@ static void note_chosen(struct sweep *sweep, const struct ap_nest_row *closed)
 }
 
 /* The vote of Boyer and Moore, by time: what has the majority is left at the end. */
-static void vote_for_caller(struct sweep *sweep, struct ap_op_cost *op, const struct ap_nest_row *closed)
+static void vote_for_caller(struct sweep *sweep, struct ap_op_cost *op, int64_t *lead_ns, const struct ap_nest_row *closed)
 {
-    int64_t *lead_ns = &sweep->caller_lead_ns[closed->id];
     const struct ap_nest_row *outermost = &sweep->ops.open[0];
     uint32_t caller = outermost == closed ? 0 : sweep->trace->events.name[outermost->row];
     int64_t self_ns = ap_add_sat(closed->host_self_ns, closed->device_self_ns, &sweep->work->overflowed);
@@ -247,17 +246,52 @@ static void vote_for_caller(struct sweep *sweep, struct ap_op_cost *op, const st
     }
 }
 
+/* With what is known of its only row so far. */
+static enum ap_status begin_sum(struct sweep *sweep, uint32_t number, struct ap_error *reterr)
+{
+    struct ap_host_work *work = sweep->work;
+    size_t sum = work->summed_count;
+    AP_TRY(AP_RESERVE(work->gate, work->ops, work->op_capacity, sum + 1, reterr));
+    AP_TRY(AP_RESERVE(work->gate, sweep->caller_lead_ns, sweep->caller_lead_capacity, sum + 1, reterr));
+    AP_TRY(AP_RESERVE(work->gate, sweep->open_rows, sweep->open_row_capacity, sum + 1, reterr));
+    work->ops[sum] = ap_host_op_cost(work, number);
+    sweep->caller_lead_ns[sum] = work->ops[sum].cost.host_self_ns;
+    sweep->open_rows[sum] = !work->ops[sum].cost.calls;
+    work->op_states[number] = AP_OP_SUMMED;
+    work->op_at[number] = (uint32_t)work->summed_count++;
+    return AP_OK;
+}
+
+static bool is_alone(const struct sweep *sweep, const struct ap_nest_row *closed)
+{
+    return sweep->work->op_states[closed->id] == AP_OP_OPEN && closed == &sweep->ops.open[0] && !closed->device_rows &&
+           closed->host_self_ns == closed->end_ns - closed->start_ns;
+}
+
+static enum ap_status add_op(struct sweep *sweep, const struct ap_nest_row *closed, struct ap_error *reterr)
+{
+    struct ap_host_work *work = sweep->work;
+    if (is_alone(sweep, closed)) {
+        work->op_states[closed->id] = AP_OP_ALONE;
+        return AP_OK;
+    }
+    if (work->op_states[closed->id] != AP_OP_SUMMED)
+        AP_TRY(begin_sum(sweep, closed->id, reterr));
+    struct ap_op_cost *op = &work->ops[work->op_at[closed->id]];
+    AP_TRY(add_cost(sweep, &op->cost, closed, reterr));
+    vote_for_caller(sweep, op, &sweep->caller_lead_ns[op - work->ops], closed);
+    if (--sweep->open_rows[op - work->ops] == 0)
+        add_device_total(work, &op->cost, closed);
+    return AP_OK;
+}
+
 static enum ap_status close_op(void *context, const struct ap_nest_row *closed, struct ap_error *reterr)
 {
     struct sweep *sweep = context;
     struct ap_host_work *work = sweep->work;
-    struct ap_op_cost *op = &work->ops[closed->id];
-    AP_TRY(add_cost(sweep, &op->cost, closed, reterr));
-    vote_for_caller(sweep, op, closed);
+    AP_TRY(add_op(sweep, closed, reterr));
     add_to(work, &work->host_self_ns, closed->host_self_ns);
     add_to(work, &work->in_ops_device_ns, closed->device_self_ns);
-    if (--sweep->open_rows[closed->id] == 0)
-        add_device_total(work, &op->cost, closed);
     if (closed->device_total_ns)
         note_chosen(sweep, closed);
     if (closed->group != AP_PAIR_NONE)
@@ -281,20 +315,18 @@ static enum ap_status close_frame(void *context, const struct ap_nest_row *close
 
 /* ---------------------------------------------------------------------------------------------------------- sweep */
 
-static enum ap_status find_op(struct sweep *sweep, uint32_t name, struct ap_error *reterr)
+static enum ap_status begin_op(struct sweep *sweep, uint32_t row, struct ap_error *reterr)
 {
     struct ap_host_work *work = sweep->work;
-    AP_TRY(AP_RESERVE(work->gate, work->ops, work->op_capacity, (size_t)work->op_count + 1, reterr));
-    AP_TRY(AP_RESERVE(work->gate, sweep->caller_lead_ns, sweep->caller_lead_capacity, (size_t)work->op_count + 1, reterr));
-    AP_TRY(AP_RESERVE(work->gate, sweep->open_rows, sweep->open_row_capacity, (size_t)work->op_count + 1, reterr));
-    sweep->caller_lead_ns[work->op_count] = 0;
-    sweep->open_rows[work->op_count] = 0;
+    AP_TRY(AP_RESERVE(work->gate, work->op_at, work->op_at_capacity, (size_t)work->op_count + 1, reterr));
+    AP_TRY(AP_RESERVE(work->gate, work->op_states, work->op_state_capacity, (size_t)work->op_count + 1, reterr));
     if (sweep->has_slots) {
         AP_TRY(AP_RESERVE(work->gate, work->first_slots, work->first_slot_capacity, (size_t)work->op_count + 1, reterr));
         work->first_slots[work->op_count] = AP_SLOT_NONE;
     }
-    work->ops[work->op_count] = (struct ap_op_cost){ .cost.name = name };
-    sweep->op_of_name[name] = work->op_count++;
+    work->op_at[work->op_count] = row;
+    work->op_states[work->op_count] = AP_OP_OPEN;
+    sweep->op_of_name[sweep->trace->events.name[row]] = work->op_count++;
     return AP_OK;
 }
 
@@ -303,10 +335,15 @@ static enum ap_status open_op(struct sweep *sweep, uint32_t row, struct ap_error
     uint32_t name = sweep->trace->events.name[row], frame = AP_PAIR_NONE;
     int64_t start_ns = sweep->trace->events.start_ns[row];
     AP_TRY(ap_nest_advance(&sweep->ops, start_ns, close_op, sweep, reterr));
-    if (sweep->op_of_name[name] == AP_PAIR_NONE)
-        AP_TRY(find_op(sweep, name, reterr));
     uint32_t number = sweep->op_of_name[name];
-    sweep->open_rows[number]++;
+    if (number == AP_PAIR_NONE) {
+        number = sweep->work->op_count;
+        AP_TRY(begin_op(sweep, row, reterr));
+    } else {
+        if (sweep->work->op_states[number] != AP_OP_SUMMED)
+            AP_TRY(begin_sum(sweep, number, reterr));
+        sweep->open_rows[sweep->work->op_at[number]]++;
+    }
     if (sweep->has_python) {
         AP_TRY(ap_nest_advance(&sweep->frames, start_ns, close_frame, sweep, reterr));
         frame = sweep->frames.depth ? ap_nest_top(&sweep->frames)->id : AP_PAIR_NONE;
@@ -520,7 +557,7 @@ static void forget_pairs(struct ap_host_work *work)
 enum ap_status ap_host_work_init(struct ap_host_work *work, const struct ap_host_work_input *input, struct ap_gate *gate,
                                  struct ap_error *reterr)
 {
-    *work = (struct ap_host_work){ .gate = gate };
+    *work = (struct ap_host_work){ .gate = gate, .trace = input->trace };
     work->module_map.gate = work->op_frame_map.gate = work->slot_map.gate = gate;
     work->instance_map.gate = work->class_id_map.gate = gate;
     ap_strpool_init(&work->classes, gate);
@@ -544,6 +581,8 @@ void ap_host_work_release(struct ap_host_work *work)
     ap_strpool_release(&work->classes);
     AP_FREE(work->gate, work->class_ids, work->class_id_capacity);
     AP_FREE(work->gate, work->device_costs, work->device_cost_capacity);
+    AP_FREE(work->gate, work->op_states, work->op_state_capacity);
+    AP_FREE(work->gate, work->op_at, work->op_at_capacity);
     AP_FREE(work->gate, work->ops, work->op_capacity);
     AP_FREE(work->gate, work->first_slots, work->first_slot_capacity);
     AP_FREE(work->gate, work->shapes, work->shape_capacity);

@@ -72,8 +72,12 @@ struct ap_host_work {
     struct ap_device_cost *device_costs;
     size_t device_cost_count, device_cost_capacity;
     uint32_t op_count, frame_count;
-    struct ap_op_cost *ops;
-    size_t op_capacity;
+    const struct ap_trace *trace;
+    uint8_t *op_states; /* by operator: enum ap_op_state */
+    uint32_t *op_at;    /* likewise: the number in ops of one that is summed, else its only row */
+    size_t op_state_capacity, op_at_capacity;
+    struct ap_op_cost *ops; /* as ap_host_op_cost() reads them */
+    size_t summed_count, op_capacity;
     uint8_t *first_slots; /* by operator: where its first row is, and all of its own time that none of the slots tells. Most
                              are in one place. NULL where GPU work tells what the report narrows down to */
     size_t first_slot_capacity;
@@ -95,6 +99,24 @@ struct ap_host_work {
     uint64_t deep_modules;         /* rows of modules that lie too deep in others to be told apart */
     bool overflowed;
 };
+
+/* A name may be that of one row, in which nothing else is: then the row tells all that a sum would. */
+enum ap_op_state {
+    AP_OP_OPEN, /* has one row so far, which is not over */
+    AP_OP_ALONE,
+    AP_OP_SUMMED
+};
+
+/** @op: below op_count. */
+static inline struct ap_op_cost ap_host_op_cost(const struct ap_host_work *work, uint32_t op)
+{
+    uint32_t at = work->op_at[op];
+    if (work->op_states[op] == AP_OP_SUMMED)
+        return work->ops[at];
+    bool is_over = work->op_states[op] == AP_OP_ALONE;
+    int64_t ns = is_over ? work->trace->events.dur_ns[at] : 0;
+    return (struct ap_op_cost){ .cost = { ns, ns, is_over, at, work->trace->events.name[at], 0 } };
+}
 
 /** Zeros where it launched none. */
 static inline const struct ap_device_cost *ap_device_cost(const struct ap_host_work *work, const struct ap_work_cost *cost)

@@ -11,7 +11,7 @@
 struct entries {
     const struct ap_trace *trace;
     const struct ap_links *links;
-    size_t *stream_start; /* by track, and the end */
+    uint32_t *stream_start; /* by track, and the end: there are fewer than 2^32 rows */
     size_t stream_count;
     uint32_t *by_call, *by_start; /* in order of the calls; of the starts on the device. One block, with a spare part */
     size_t capacity;
@@ -63,7 +63,7 @@ static void split_by_stream(struct entries *entries)
     for (uint32_t place = 0; place < entries->links->count; place++)
         if (waits(entries, place))
             entries->by_call[entries->stream_start[track_of(entries, place)]++] = place;
-    memmove(entries->stream_start + 1, entries->stream_start, entries->stream_count * sizeof(size_t));
+    memmove(entries->stream_start + 1, entries->stream_start, entries->stream_count * sizeof(entries->stream_start[0]));
     entries->stream_start[0] = 0;
 }
 
@@ -77,7 +77,7 @@ static size_t sort_stream(struct entries *entries, size_t start, size_t count)
         if (i == 0 || entries->links->rows[calls[i]].launch != entries->links->rows[calls[i - 1]].launch)
             calls[kept++] = calls[i];
     memcpy(starts, calls, kept * sizeof(starts[0]));
-    ap_sort_indices(starts, kept, entries->by_start + entries->links->count, place_before, NULL);
+    ap_sort_indices(starts, kept, entries->by_start + entries->capacity, place_before, NULL);
     return kept;
 }
 
@@ -154,7 +154,7 @@ static void take_points(struct ap_launch_queues *queues, const struct entries *e
 static enum ap_status fill(struct ap_launch_queues *queues, struct entries *entries, struct ap_error *reterr)
 {
     size_t starts = entries->stream_count + 1;
-    entries->capacity = entries->links->count;
+    entries->capacity = entries->links->linked_count;
     enum ap_status status = AP_ALLOC_CLEARED(queues->gate, entries->stream_start, starts, reterr);
     AP_AND_THEN(status, AP_ALLOC(queues->gate, entries->by_call, 3 * entries->capacity, reterr));
     if (status == AP_OK) {
@@ -174,7 +174,7 @@ enum ap_status ap_launch_queues_init(struct ap_launch_queues *queues, const stru
 {
     struct entries entries = { .trace = trace, .links = links, .stream_count = trace->track_count };
     *queues = (struct ap_launch_queues){ .gate = gate };
-    return links->count ? fill(queues, &entries, reterr) : AP_OK;
+    return links->linked_count ? fill(queues, &entries, reterr) : AP_OK;
 }
 
 void ap_launch_queues_release(struct ap_launch_queues *queues)

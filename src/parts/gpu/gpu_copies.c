@@ -186,7 +186,7 @@ static enum ap_status add_kinds(struct ap_gpu_work *work, const struct ap_name_s
     AP_TRY(ap_name_sums_top(names, work->context->trace, work->context->options->top_n, &top, &count, reterr));
     for (size_t i = 0; i < count; i++) {
         const struct sums *of_name = &sums[top[i]];
-        struct ap_text name = ap_trace_text(trace, names->sums[top[i]].name);
+        struct ap_text name = ap_trace_text(trace, ap_name_sum_name(trace, &names->sums[top[i]]));
         struct ap_value *row = ap_add_object(model, list, NULL);
         ap_add_text(model, row, "kind", name);
         ap_add_string(model, row, "direction", direction_of(name));
@@ -307,7 +307,7 @@ static void add_totals(struct ap_gpu_work *work, const struct ap_name_sums *name
     bool is_told = true; /* what memory of the host it was */
     memcpy(splits, no_splits, sizeof(splits));
     for (size_t i = 0; i < names->count; i++) {
-        struct ap_text name = ap_trace_text(work->context->trace, names->sums[i].name);
+        struct ap_text name = ap_trace_text(work->context->trace, ap_name_sum_name(work->context->trace, &names->sums[i]));
         sums_add(work, &all, &sums[i]);
         split_add(work, splits, SPLITS, direction_of(name), &sums[i]);
         split_add(work, splits, SPLITS, memory_of(name), &sums[i]);

@@ -196,7 +196,7 @@ static void measure_stream(const struct ap_gpu_work *work, uint32_t track, struc
     const struct ap_row_order *order = &work->context->facts->order;
     const struct ap_trace *trace = work->context->trace;
     unions_init(unions);
-    if (trace->tracks[track].device < 0)
+    if (ap_track_device(trace, &trace->tracks[track]) < 0)
         return;
     for (size_t i = order->track_start[track]; i < order->track_start[track + 1]; i++) {
         uint32_t row = order->rows[i];
@@ -211,7 +211,7 @@ static void add_stream(const struct ap_gpu_work *work, uint32_t track, struct ap
     struct ap_value *row = ap_add_object(model, list, NULL);
     struct unions unions;
     measure_stream(work, track, &unions);
-    ap_add_count(model, row, "device", trace->tracks[track].device);
+    ap_add_count(model, row, "device", ap_track_device(trace, &trace->tracks[track]));
     ap_add_track(trace, track, model, row);
     ap_add_count(model, row, "rows", unions.all.rows);
     ap_add_count(model, row, "kernels", unions.kernels);

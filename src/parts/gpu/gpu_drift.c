@@ -90,9 +90,8 @@ static enum ap_status number_of(struct drift *drift, const struct ap_device_row 
     const struct ap_trace *trace = drift->work->context->trace;
     const struct ap_work_detail *work = ap_row_work(trace, link->row);
     const struct ap_op_detail *op = link->op == AP_NO_ROW ? NULL : ap_row_op(trace, link->op);
-    uint32_t blocks = 0, shape;
-    if (work)
-        memcpy(&blocks, &work->as.grid.blocks_per_sm, sizeof(blocks));
+    uint32_t blocks, shape;
+    memcpy(&blocks, work ? &work->as.grid.blocks_per_sm : &(float){ -1 }, sizeof(blocks));
     AP_TRY(ap_pair_map_add(&drift->shapes, blocks, op ? op->signature.id : 0, &shape, reterr));
     uint32_t count = drift->kernels.count;
     AP_TRY(ap_pair_map_add(&drift->kernels, trace->events.name[link->row], shape, ret_number, reterr));

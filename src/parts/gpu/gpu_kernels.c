@@ -63,10 +63,11 @@ static void add_kernel(struct ap_gpu_work *work, const struct ap_name_sum *name,
                        const struct ap_name_spreads *spreads, struct ap_model *model, struct ap_value *list)
 {
     const struct ap_trace *trace = work->context->trace;
-    unsigned told = work->context->facts->families.of_name[name->name];
+    uint32_t id = ap_name_sum_name(trace, name);
+    unsigned told = work->context->facts->families.of_name[id];
     unsigned subfamily = told & AP_KERNEL_SUBFAMILY_MASK;
     struct ap_value *row = ap_add_object(model, list, NULL);
-    ap_add_text(model, row, "name", ap_trace_text(trace, name->name));
+    ap_add_text(model, row, "name", ap_trace_text(trace, id));
     ap_add_string(model, row, "family", ap_kernel_family_name(ap_kernel_family_of(subfamily)));
     ap_add_string(model, row, "subfamily", ap_kernel_subfamily_name(subfamily));
     ap_add_bool(model, row, "communication", told & (AP_KERNEL_COMMUNICATION | AP_KERNEL_COLLECTIVE));
@@ -76,7 +77,7 @@ static void add_kernel(struct ap_gpu_work *work, const struct ap_name_sum *name,
     ap_add_time(model, row, "total_dur_us", name->total_ns);
     ap_add_quotient(model, row, "share_ratio", (double)name->total_ns, (double)work->totals.kernel_ns);
     ap_add_time(model, row, "mean_dur_us", ap_mean(name->total_ns, name->count));
-    ap_name_spreads_add(spreads, name->name, model, row);
+    ap_name_spreads_add(spreads, id, model, row);
     ap_add_number_per(model, row, "mean_blocks_per_sm", grid->blocks_ns, (double)grid->blocks_known_ns);
     ap_add_quotient(model, row, "occupancy_ratio", grid->occupancy_ns, (double)grid->occupancy_known_ns);
     ap_add_place(trace, name->longest, model, ap_add_object(model, row, "longest"));
@@ -89,13 +90,16 @@ static enum ap_status add_shown(struct ap_gpu_work *work, const struct ap_name_s
     struct ap_value *list = ap_add_list(model, gpu, "kernels");
     if (!shown->count)
         return AP_OK;
-    AP_TRY(measure_grids(work, names, shown, reterr));
+    enum ap_status status = measure_grids(work, names, shown, reterr);
+    AP_FREE(names->gate, shown->of, names->count);
+    AP_TRY(status);
     struct ap_name_rows *ids;
     AP_TRY(AP_ALLOC(names->gate, ids, shown->count, reterr));
     for (size_t i = 0; i < shown->count; i++)
-        ids[i] = (struct ap_name_rows){ names->sums[shown->list[i]].name, names->sums[shown->list[i]].count };
-    enum ap_status status = ap_name_spreads_init(&spreads, work->context->trace, names->gate, ids, shown->count,
-                                                 1u << AP_KIND_kernel, 0, reterr);
+        ids[i] = (struct ap_name_rows){ ap_name_sum_name(work->context->trace, &names->sums[shown->list[i]]),
+                                        names->sums[shown->list[i]].count };
+    status = ap_name_spreads_init(&spreads, work->context->trace, names->gate, ids, shown->count, 1u << AP_KIND_kernel, 0,
+                                  reterr);
     for (size_t i = 0; i < shown->count && status == AP_OK; i++)
         add_kernel(work, &names->sums[shown->list[i]], &shown->grids[i], &spreads, model, list);
     ap_name_spreads_release(&spreads);
@@ -111,7 +115,6 @@ static enum ap_status add_by_name(struct ap_gpu_work *work, const struct ap_name
     *ret_top_ns = shown.count ? names->sums[shown.list[0]].total_ns : 0;
     enum ap_status status = add_shown(work, names, &shown, model, gpu, reterr);
     AP_FREE(names->gate, shown.grids, shown.count);
-    AP_FREE(names->gate, shown.of, names->count);
     AP_FREE(names->gate, shown.list, shown.count);
     return status;
 }
@@ -138,8 +141,9 @@ static void sum_families(struct ap_gpu_work *work, const struct ap_name_sums *na
 {
     const struct ap_kernel_families *families = &work->context->facts->families;
     for (size_t i = 0; i < names->count; i++) {
-        unsigned subfamily = ap_kernel_subfamily_of(families, names->sums[i].name);
-        if (families->of_name[names->sums[i].name] & AP_KERNEL_DEQUANTIZES)
+        uint32_t name = ap_name_sum_name(work->context->trace, &names->sums[i]);
+        unsigned subfamily = ap_kernel_subfamily_of(families, name);
+        if (families->of_name[name] & AP_KERNEL_DEQUANTIZES)
             sums_add(work, &sums->dequantizing, &names->sums[i]);
         sums_add(work, &sums->subfamilies[subfamily], &names->sums[i]);
         sums_add(work, &sums->families[ap_kernel_family_of(subfamily)], &names->sums[i]);
@@ -439,7 +443,8 @@ static enum ap_status add_names(struct ap_gpu_work *work, const struct ap_name_s
         sums_add(work, ret_sums, &names->sums[i]);
     AP_TRY(ap_name_sums_top(names, work->context->trace, work->context->options->top_n, &top, &count, reterr));
     for (size_t i = 0; i < count; i++)
-        add_name_row(work, names->sums[top[i]].name, names->sums[top[i]].count, names->sums[top[i]].total_ns, model, list);
+        add_name_row(work, ap_name_sum_name(work->context->trace, &names->sums[top[i]]), names->sums[top[i]].count,
+                     names->sums[top[i]].total_ns, model, list);
     AP_FREE(names->gate, top, count);
     return AP_OK;
 }

@@ -77,7 +77,7 @@ static size_t collect(const struct sequences *sequences)
     size_t count = 0;
     for (size_t track = 0; track < order->track_count; track++) {
         bool joins = false;
-        if (trace->tracks[track].device < 0)
+        if (ap_track_device(trace, &trace->tracks[track]) < 0)
             continue;
         for (size_t i = order->track_start[track]; i < order->track_start[track + 1]; i++) {
             uint32_t row = order->rows[i];

@@ -304,25 +304,34 @@ static void add_calls(struct ap_part_context *context, const struct launch_sums 
     ap_add_quotient(model, launches, "short_kernel_ratio", (double)sums->short_rows, (double)(linked - sums->graph_rows));
 }
 
+static enum ap_status sum_all_launches(struct launch_sums *sums, const struct ap_part_context *context,
+                                       struct ap_error *reterr)
+{
+    struct ap_row_set seen;
+    int64_t *stream_end_ns;
+    AP_TRY(AP_ALLOC(context->gate, stream_end_ns, context->trace->track_count, reterr));
+    enum ap_status status = ap_row_set_init(&seen, context->gate, context->trace->events.count, reterr);
+    if (status == AP_OK)
+        sum_launches(sums, context, &seen, stream_end_ns);
+    ap_row_set_release(&seen);
+    AP_FREE(context->gate, stream_end_ns, context->trace->track_count);
+    return status;
+}
+
 static enum ap_status add_sums(struct ap_part_context *context, struct ap_model *model, struct ap_value *launches,
                                struct ap_error *reterr)
 {
     struct launch_sums sums = { .calls = 0 };
-    struct ap_row_set seen;
-    int64_t *stream_end_ns, *delays_ns;
-    AP_TRY(AP_ALLOC(context->gate, stream_end_ns, context->trace->track_count, reterr));
-    enum ap_status status = ap_row_set_init(&seen, context->gate, context->trace->events.count, reterr);
-    if (status == AP_OK)
-        sum_launches(&sums, context, &seen, stream_end_ns);
-    ap_row_set_release(&seen);
-    AP_FREE(context->gate, stream_end_ns, context->trace->track_count);
-    AP_TRY(status);
-    AP_TRY(AP_ALLOC(context->gate, delays_ns, context->facts->links.count, reterr));
-    ap_add_count(model, launches, "linked_count", (int64_t)context->facts->links.linked_count);
+    size_t linked_count = context->facts->links.linked_count;
+    int64_t *delays_ns;
+    if (linked_count)
+        AP_TRY(sum_all_launches(&sums, context, reterr));
+    AP_TRY(AP_ALLOC(context->gate, delays_ns, linked_count + 1, reterr));
+    ap_add_count(model, launches, "linked_count", (int64_t)linked_count);
     ap_add_count(model, launches, "unlinked_device_count",
                  (int64_t)(context->facts->links.count - context->facts->links.linked_count));
     add_all_delays(context, &sums, delays_ns, model, launches);
-    AP_FREE(context->gate, delays_ns, context->facts->links.count);
+    AP_FREE(context->gate, delays_ns, linked_count + 1);
     add_calls(context, &sums, model, launches);
     ap_note_overflow(context, sums.overflowed);
     return AP_OK;

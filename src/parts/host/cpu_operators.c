@@ -63,7 +63,8 @@ static void add_op(struct ap_part_context *context, const struct ap_name_totals 
     ap_add_time(model, row, "avg_dur_us", ap_mean(totals->total_ns[id], totals->count[id]));
     ap_name_spreads_add(spreads, id, model, row);
     ap_add_time(model, row, "self_dur_us", totals->self_ns[id]);
-    ap_add_time(model, row, "self_excl_runtime_dur_us", totals->self_excl_runtime_ns[id]);
+    ap_add_time(model, row, "self_excl_runtime_dur_us",
+                (totals->self_excl_runtime_ns ? totals->self_excl_runtime_ns : totals->self_ns)[id]);
 }
 
 static void add_list(struct ap_part_context *context, const struct ap_name_totals *totals, const struct ranked *ranked,

@@ -2,12 +2,47 @@
  * part_threads.c - which threads do the work of the host. */
 #include "cover.h"
 #include "cpu_part.h"
+#include "name_spreads.h"
+#include "rows_of.h"
 #include "sort.h"
 
 #include "poison.h"
 
+/* Of rows of one sort, by track. */
+struct thread_totals {
+    uint32_t *rows;
+    int64_t *total_ns; /* plain sum */
+    size_t count;
+};
+
+/* Of rows of some kinds, those that have @flag in their tags. */
+static enum ap_status thread_totals_init(struct thread_totals *totals, struct ap_part_context *context, uint32_t kinds,
+                                         uint8_t flag, struct ap_error *reterr)
+{
+    const struct ap_events *events = &context->trace->events;
+    totals->count = context->facts->ops.thread_count;
+    if (!totals->count)
+        return AP_OK;
+    AP_TRY(AP_ALLOC_CLEARED(context->gate, totals->rows, totals->count, reterr));
+    AP_TRY(AP_ALLOC_CLEARED(context->gate, totals->total_ns, totals->count, reterr));
+    for (struct ap_rows_of at = ap_rows_of(context->trace, kinds); ap_rows_of_next(&at);) {
+        if ((events->tag[at.row] & flag) != flag)
+            continue;
+        int64_t *total_ns = &totals->total_ns[events->track[at.row]];
+        totals->rows[events->track[at.row]]++;
+        *total_ns = ap_add_sat(*total_ns, events->dur_ns[at.row], &context->overflowed);
+    }
+    return AP_OK;
+}
+
+static void thread_totals_release(struct thread_totals *totals, struct ap_gate *gate)
+{
+    AP_FREE(gate, totals->rows, totals->count);
+    AP_FREE(gate, totals->total_ns, totals->count);
+}
+
 struct ranking {
-    const struct ap_thread_totals *threads;
+    const struct thread_totals *threads;
     const int64_t *total_ns; /* what the longer comes first by */
 };
 
@@ -28,11 +63,11 @@ static struct ap_value *add_thread(struct ap_part_context *context, uint32_t ind
     return row;
 }
 
-static void add_details(struct ap_part_context *context, uint32_t index, struct ap_model *model, struct ap_value *row)
+static void add_details(struct ap_part_context *context, const struct thread_totals *threads, uint32_t index,
+                        struct ap_model *model, struct ap_value *row)
 {
-    const struct ap_thread_totals *threads = &context->facts->ops.operator_threads;
     const struct ap_track *track = &context->trace->tracks[index];
-    const struct ap_track_label *label = track->label ? &context->trace->track_labels[track->label - 1] : NULL;
+    const struct ap_track_label *label = ap_track_label(context->trace, track);
     ap_add_name(context->trace, model, row, "name", ap_track_name(context->trace, track).id);
     ap_add_known_count(model, row, "sort_index", label && label->has_sort_index, label ? label->sort_index : 0);
     ap_add_count(model, row, "operator_events", (int64_t)threads->rows[index]);
@@ -42,17 +77,15 @@ static void add_details(struct ap_part_context *context, uint32_t index, struct 
                     context->facts->window_ns > 0 ? (double)context->facts->window_ns : 0);
 }
 
-static enum ap_status add_threads(struct ap_part_context *context, bool by_total, struct ap_model *model,
-                                  struct ap_value *parent, struct ap_error *reterr)
+static enum ap_status add_threads(struct ap_part_context *context, const struct thread_totals *threads, bool by_total,
+                                  struct ap_model *model, struct ap_value *parent, struct ap_error *reterr)
 {
-    const struct ap_op_stats *ops = &context->facts->ops;
-    const struct ap_thread_totals *threads = by_total ? &ops->cpu_threads : &ops->operator_threads;
-    struct ranking ranking = { threads, by_total ? threads->total_ns : ops->busy_ns };
+    struct ranking ranking = { threads, by_total ? threads->total_ns : context->facts->ops.busy_ns };
     struct ap_value *list = ap_add_list(model, parent, by_total ? "top_threads" : "threads");
     uint32_t *order;
     size_t count;
-    AP_TRY(ap_top_indices(context->gate, (uint32_t)ops->thread_count, context->options->top_n, thread_before, &ranking,
-                          &order, &count, reterr));
+    AP_TRY(ap_top_indices(context->gate, (uint32_t)threads->count, context->options->top_n, thread_before, &ranking, &order,
+                          &count, reterr));
     for (size_t i = 0; i < count; i++) {
         if (!threads->rows[order[i]])
             break;
@@ -60,7 +93,7 @@ static enum ap_status add_threads(struct ap_part_context *context, bool by_total
         if (by_total)
             ap_add_time(model, row, "total_dur_us", threads->total_ns[order[i]]);
         else
-            add_details(context, order[i], model, row);
+            add_details(context, threads, order[i], model, row);
     }
     AP_FREE(context->gate, order, count);
     return AP_OK;
@@ -131,14 +164,14 @@ static enum ap_status union_of_all(struct ap_part_context *context, struct host_
     return AP_OK;
 }
 
-static enum ap_status add_thread_summary(struct ap_part_context *context, struct ap_model *model, struct ap_value *parent,
-                                         struct ap_error *reterr)
+static enum ap_status add_thread_summary(struct ap_part_context *context, const struct thread_totals *totals,
+                                         struct ap_model *model, struct ap_value *parent, struct ap_error *reterr)
 {
     int64_t busiest_ns = 0, sum_ns = 0, threads = 0;
     struct host_union all;
     for (size_t i = 0; i < context->facts->ops.thread_count; i++) {
         int64_t busy_ns = context->facts->ops.busy_ns[i];
-        threads += context->facts->ops.operator_threads.rows[i] != 0;
+        threads += totals->rows[i] != 0;
         sum_ns = ap_add_sat(sum_ns, busy_ns, &context->overflowed);
         busiest_ns = busy_ns > busiest_ns ? busy_ns : busiest_ns;
     }
@@ -164,7 +197,16 @@ static enum ap_status add_thread_summary(struct ap_part_context *context, struct
 enum ap_status ap_cpu_add_threads(struct ap_part_context *context, struct ap_model *model, struct ap_value *parent,
                                   struct ap_error *reterr)
 {
-    AP_TRY(add_threads(context, true, model, parent, reterr));
-    AP_TRY(add_threads(context, false, model, parent, reterr));
-    return add_thread_summary(context, model, parent, reterr);
+    struct thread_totals cpu = { .rows = NULL }, operators = { .rows = NULL };
+    bool alike = context->facts->ops.alike;
+    enum ap_status status =
+        thread_totals_init(&cpu, context, alike ? 1u << AP_KIND_operator : AP_ALL_KINDS, AP_ROW_CPU_CATEGORY, reterr);
+    if (!alike)
+        AP_AND_THEN(status, thread_totals_init(&operators, context, 1u << AP_KIND_operator, 0, reterr));
+    AP_AND_THEN(status, add_threads(context, &cpu, true, model, parent, reterr));
+    AP_AND_THEN(status, add_threads(context, alike ? &cpu : &operators, false, model, parent, reterr));
+    AP_AND_THEN(status, add_thread_summary(context, alike ? &cpu : &operators, model, parent, reterr));
+    thread_totals_release(&cpu, context->gate);
+    thread_totals_release(&operators, context->gate);
+    return status;
 }

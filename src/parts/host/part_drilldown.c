@@ -120,12 +120,14 @@ static enum ap_status add_host_leaves(const struct ap_part_context *context, con
 {
     size_t count = (size_t)work->op_count + work->slot_map.count;
     AP_TRY(AP_RESERVE(leaves->gate, leaves->leaves, leaves->capacity, count, reterr));
-    for (uint32_t op = 0; op < work->op_count; op++)
-        add_host_leaf(context, leaves, work->ops[op].cost.name, work->first_slots[op], work->ops[op].cost.host_self_ns);
+    for (uint32_t op = 0; op < work->op_count; op++) {
+        const struct ap_op_cost cost = ap_host_op_cost(work, op);
+        add_host_leaf(context, leaves, cost.cost.name, work->first_slots[op], cost.cost.host_self_ns);
+    }
     for (uint32_t i = 0; i < work->slot_map.count; i++) {
         const struct ap_op_slot *slot = &work->slots[i];
         leaves->leaves[slot->op].ns -= slot->host_self_ns;
-        add_host_leaf(context, leaves, work->ops[slot->op].cost.name, slot->slot, slot->host_self_ns);
+        add_host_leaf(context, leaves, ap_host_op_cost(work, slot->op).cost.name, slot->slot, slot->host_self_ns);
     }
     keep_wanted(leaves);
     return AP_OK;

@@ -17,8 +17,8 @@ struct ranking {
 static bool op_before(const void *data, uint32_t a, uint32_t b)
 {
     const struct ranking *ranking = data;
-    const struct ap_op_cost *x = &ranking->work->ops[a], *y = &ranking->work->ops[b];
-    bool is_equal, before = ap_cost_before(ranking->trace, ranking->work, &x->cost, &y->cost, &is_equal);
+    const struct ap_op_cost x = ap_host_op_cost(ranking->work, a), y = ap_host_op_cost(ranking->work, b);
+    bool is_equal, before = ap_cost_before(ranking->trace, ranking->work, &x.cost, &y.cost, &is_equal);
     return is_equal ? a < b : before;
 }
 
@@ -79,7 +79,7 @@ static enum ap_status add_top(struct ap_part_context *context, const struct ap_h
         ap_top_indices(context->gate, work->op_count, context->options->top_n, op_before, &ranking, &order, &count, reterr));
     enum ap_status status = find_top_lines(context, work, &lines, reterr);
     for (size_t i = 0; i < count && status == AP_OK; i++) {
-        const struct ap_op_cost *op = &work->ops[order[i]];
+        const struct ap_op_cost cost = ap_host_op_cost(work, order[i]), *op = &cost;
         const struct ap_device_cost *device = ap_device_cost(work, &op->cost);
         struct ap_value *row = ap_add_object(model, list, NULL);
         ap_add_text(model, row, "name", ap_trace_text(context->trace, op->cost.name));
@@ -180,8 +180,9 @@ static enum ap_status add_families(struct ap_part_context *context, const struct
     uint32_t *order;
     size_t count;
     for (uint32_t i = 0; i < work->op_count; i++) {
-        struct family_cost *family = &costs[context->facts->op_families.of_name[work->ops[i].cost.name]];
-        const struct ap_work_cost *op = &work->ops[i].cost;
+        const struct ap_op_cost cost = ap_host_op_cost(work, i);
+        const struct ap_work_cost *op = &cost.cost;
+        struct family_cost *family = &costs[context->facts->op_families.of_name[op->name]];
         family->calls += op->calls;
         family->host_self_ns = ap_add_sat(family->host_self_ns, op->host_self_ns, &context->overflowed);
         family->device_self_ns = ap_add_sat(family->device_self_ns, ap_device_cost(work, op)->self_ns, &context->overflowed);

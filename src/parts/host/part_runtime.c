@@ -29,12 +29,12 @@ static void add_call(struct ap_part_context *context, const struct ap_name_sum *
                      struct ap_value *list)
 {
     struct ap_value *row = ap_add_object(model, list, NULL);
-    ap_add_text(model, row, "name", ap_trace_text(context->trace, sum->name));
+    ap_add_text(model, row, "name", ap_trace_text(context->trace, ap_name_sum_name(context->trace, sum)));
     ap_add_string(model, row, "kind", ap_call_kind_word(kind));
     ap_add_count(model, row, "count", sum->count);
     ap_add_time(model, row, "total_dur_us", sum->total_ns);
     ap_add_time(model, row, "mean_dur_us", ap_mean(sum->total_ns, sum->count));
-    ap_name_spreads_add(spreads, sum->name, model, row);
+    ap_name_spreads_add(spreads, ap_name_sum_name(context->trace, sum), model, row);
     ap_add_count(model, row, "outlier_count", long_count);
     ap_add_place(context->trace, sum->longest, model, ap_add_object(model, row, "longest"));
 }
@@ -51,7 +51,8 @@ static enum ap_status add_calls(struct ap_part_context *context, const struct ap
     AP_TRY(ap_name_sums_top(calls, context->trace, context->options->top_n, &order, &count, reterr));
     enum ap_status status = AP_ALLOC(context->gate, names, count, reterr);
     for (size_t i = 0; i < count && names; i++)
-        names[i] = (struct ap_name_rows){ calls->sums[order[i]].name, calls->sums[order[i]].count };
+        names[i] =
+            (struct ap_name_rows){ ap_name_sum_name(context->trace, &calls->sums[order[i]]), calls->sums[order[i]].count };
     AP_AND_THEN(status, ap_name_spreads_init(&spreads, context->trace, context->gate, names, count, 1u << AP_KIND_runtime, 0,
                                              reterr));
     for (size_t i = 0; i < count && status == AP_OK; i++) {

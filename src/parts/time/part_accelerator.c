@@ -64,7 +64,7 @@ static enum ap_status sum_names(struct report *report, struct ap_error *reterr)
         AP_TRY(ap_name_sums_add(names, report->trace, report->rows[i], reterr));
     AP_TRY(AP_ALLOC(report->gate, report->waits, names->count, reterr));
     for (size_t i = 0; i < names->count; i++) {
-        report->waits[i] = is_wait(report, names->sums[i].name);
+        report->waits[i] = is_wait(report, ap_name_sum_name(report->trace, &names->sums[i]));
         report->total_ns = ap_add_sat(report->total_ns, names->sums[i].total_ns, &report->overflowed);
     }
     return AP_OK;
@@ -174,7 +174,7 @@ static enum ap_status add_names(const struct report *report, uint64_t top_n, str
     for (size_t i = 0; i < count; i++) {
         const struct ap_name_sum *sum = &report->names.sums[order[i]];
         struct ap_value *row = ap_add_object(model, list, NULL);
-        ap_add_text(model, row, "name", ap_trace_text(report->trace, sum->name));
+        ap_add_text(model, row, "name", ap_trace_text(report->trace, ap_name_sum_name(report->trace, sum)));
         ap_add_count(model, row, "count", sum->count);
         ap_add_time(model, row, "total_dur_us", sum->total_ns);
         ap_add_bool(model, row, "waits", report->waits[order[i]]);

@@ -210,7 +210,7 @@ static void add_recorded(const struct ap_trace *trace, struct ap_model *model, s
     struct ap_value *recorded = ap_add_object(model, document, "recorded");
     bool gpu = has_kind(trace, AP_KIND_kernel) || has_kind(trace, AP_KIND_memcpy) || has_kind(trace, AP_KIND_memset);
     for (size_t i = 0; !gpu && i < trace->track_count; i++)
-        gpu = trace->tracks[i].device >= 0; /* rows of the legacy exporter have no category */
+        gpu = ap_track_device(trace, &trace->tracks[i]) >= 0; /* rows of the legacy exporter have no category */
     ap_add_bool(model, recorded, "shapes", trace->record_shapes || trace->shape_row_count);
     ap_add_bool(model, recorded, "stacks", trace->with_stack || has_kind(trace, AP_KIND_python));
     ap_add_bool(model, recorded, "modules", trace->with_modules);

@@ -82,16 +82,13 @@ static void cover(struct coverage *coverage, const struct spans *spans, int64_t 
 /* The threads of the steps, or the busiest one; and those that run backward. */
 static enum ap_status choose_tracks(struct ap_part_context *context, bool **ret_chosen, struct ap_error *reterr)
 {
-    size_t count = context->facts->ops.thread_count, busiest = 0;
+    size_t count = context->trace->track_count;
     bool *chosen;
     AP_TRY(AP_ALLOC(context->gate, chosen, count, reterr));
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         chosen[i] = context->facts->phases.track_is_backward[i];
-        if (context->facts->ops.busy_ns[i] > context->facts->ops.busy_ns[busiest])
-            busiest = i;
-    }
     if (!context->facts->steps.count)
-        chosen[busiest] = true;
+        chosen[context->facts->ops.busiest] = true;
     for (size_t i = 0; i < context->facts->steps.count; i++)
         chosen[context->trace->events.track[context->facts->steps.steps[i].row]] = true;
     *ret_chosen = chosen;
@@ -196,7 +193,7 @@ static enum ap_status sum_host(struct ap_part_context *context, const struct spa
     for (size_t i = 0; i < list.count && status == AP_OK; i++)
         add_row(context, spans, sums, levels, list.rows[i]);
     AP_FREE(context->gate, list.rows, list.capacity);
-    AP_FREE(context->gate, chosen, context->facts->ops.thread_count);
+    AP_FREE(context->gate, chosen, context->trace->track_count);
     split_levels(sums, levels);
     return status;
 }
@@ -403,7 +400,7 @@ enum ap_status ap_part_phases(struct ap_part_context *context, struct ap_model *
 {
     struct phase_sums sums = { .host_ns = 0 };
     struct spans spans = { .steps = &context->facts->steps };
-    if (context->facts->window_ns < 0 || !context->facts->ops.thread_count) {
+    if (context->facts->window_ns < 0 || !context->trace->track_count) {
         ap_add_null(model, root, "phases");
         return AP_OK;
     }

@@ -139,7 +139,12 @@ static int64_t *sum_of(struct ap_split_part *part, unsigned cause)
 static void credit_steps(struct attribution *a, unsigned cause, int64_t start_ns, int64_t end_ns)
 {
     const struct ap_steps *steps = a->input->steps;
-    for (size_t i = ap_step_cursor_after(&a->step, start_ns); i < steps->count && steps->steps[i].start_ns < end_ns; i++) {
+    size_t i = ap_step_cursor_after(&a->step, start_ns);
+    if (i < steps->count && ap_step_holds(&steps->steps[i], start_ns, end_ns)) {
+        *sum_of(&a->split->steps[i], cause) += end_ns - start_ns;
+        return;
+    }
+    for (; i < steps->count && steps->steps[i].start_ns < end_ns; i++) {
         int64_t from_ns = steps->steps[i].start_ns > start_ns ? steps->steps[i].start_ns : start_ns;
         int64_t to_ns = steps->steps[i].end_ns < end_ns ? steps->steps[i].end_ns : end_ns;
         *sum_of(&a->split->steps[i], cause) += to_ns > from_ns ? to_ns - from_ns : 0;
@@ -517,16 +522,14 @@ static int64_t host_start_ns(const struct ap_trace *trace)
 enum ap_status ap_idle_attribute(struct ap_split *split, const struct ap_idle_input *input, struct ap_gap_walk walk,
                                  const struct ap_long_gap *longest, struct ap_error *reterr)
 {
-    struct attribution a = {
-        .split = split,
-        .input = input,
-        .trace = input->trace,
-        .names = { .gate = split->gate, .trace = input->trace, .tree = input->tree, .map = { .gate = split->gate } },
-        .step = { input->steps, 0 },
-        .host_start_ns = host_start_ns(input->trace),
-        .cost = { input->trace, input->order, &a.states, ap_recording_edge_ns(input->trace, input->order),
-                  .until_ns = walk.busy_to_ns }
-    };
+    struct attribution a = { .split = split,
+                             .input = input,
+                             .trace = input->trace,
+                             .names = { .gate = split->gate, .trace = input->trace, .tree = input->tree },
+                             .step = { input->steps, 0 },
+                             .host_start_ns = host_start_ns(input->trace),
+                             .cost = { input->trace, input->order, &a.states,
+                                       ap_recording_edge_ns(input->trace, input->order), .until_ns = walk.busy_to_ns } };
     split->knows_recording = a.cost.edge_ns > 0;
     if (!input->order->track_count)
         return AP_OK;

@@ -18,6 +18,7 @@ struct selector {
     struct ap_selection *selection;
     uint8_t *wait_of_row; /* category + 1; 0 = no wait. NULL where nobody asks */
     uint32_t *told;       /* by name: what was last asked about it, and the answer. NULL = the condition asks for times */
+    uint32_t host_kinds;  /* of rows of the host that the condition may fit */
     uint8_t *backward;    /* by row: it is the backward pass of what is taken away. NULL = nothing is */
 };
 
@@ -267,11 +268,29 @@ int64_t ap_profiler_row_ns(const struct ap_trace *trace, uint32_t row)
     }
 }
 
+static void fill_nothing(const struct selector *selector, struct row *row, uint32_t at)
+{
+    (void)at;
+    row_begin(row, selector->change);
+}
+
+/* What has none of the columns that the condition names fares as what has none at all, and need not be asked row by row. */
+static uint32_t kinds_of_host(const struct selector *selector)
+{
+    const uint32_t named = selector->change->columns, call = 1u << AP_KIND_runtime, frame = 1u << AP_KIND_python,
+                   range = 1u << AP_KIND_annotation;
+    if (named & (NAMED(dur_us) | NAMED(phase) | NAMED(wait) | NAMED(loader)) || evaluate(selector, AP_NO_ROW, fill_nothing))
+        return AP_HOST_KINDS;
+    return (named & NAMED(call) ? call : 0) | (named & NAMED(frame) ? frame : 0) | (named & NAMED(range) ? range : 0) |
+           (named & NAMED(op) ? AP_HOST_KINDS & ~(call | frame | range) : 0);
+}
+
 static bool is_host_chosen(const struct selector *selector, uint32_t at)
 {
     if (selector->backward && selector->backward[at])
         return true;
-    return is_row_chosen(selector, at, kind_of_host(selector, at), fill_host) && !is_wait_for_workers(selector, at);
+    return ap_row_is_of(selector->trace, at, selector->host_kinds) &&
+           is_row_chosen(selector, at, kind_of_host(selector, at), fill_host) && !is_wait_for_workers(selector, at);
 }
 
 static void select_thread(struct selector *selector, uint32_t track)
@@ -508,6 +527,7 @@ enum ap_status ap_selection_find(struct ap_selection *selection, const struct ap
     size_t names = facts->trace->strings.count + 1;
     if (!(change->columns & NAMED(dur_us)))
         AP_TRY(AP_ALLOC_CLEARED(facts->gate, selector.told, names, reterr));
+    selector.host_kinds = kinds_of_host(&selector);
     enum ap_status status = find_waits(&selector, reterr);
     AP_AND_THEN(status, find_backward(&selector, reterr));
     if (status == AP_OK) {

@@ -482,10 +482,13 @@ enum ap_status ap_habit_read_loading(struct ap_habit_rows *rows, size_t track, s
     rows->item_count = 0;
     for (size_t at = order->track_start[track]; at < order->track_start[track + 1]; at++) {
         uint32_t row = order->rows[at];
+        bool is_annotation = ap_row_is_of(rows->trace, row, 1u << AP_KIND_annotation);
+        if (loading_ns == INT64_MIN && !is_annotation)
+            continue;
         int64_t start_ns = rows->trace->events.start_ns[row];
         if (start_ns < rows->loop_start_ns || start_ns >= rows->loop_end_ns)
             continue;
-        if (ap_row_is_of(rows->trace, row, 1u << AP_KIND_annotation) && AP_HAS(ap_habit_words_of(rows, row), LOADER))
+        if (is_annotation && AP_HAS(ap_habit_words_of(rows, row), LOADER))
             loading_ns = ap_row_end_ns(rows->trace, row);
         else if (start_ns < loading_ns && start_ns >= reading.covered_ns && ap_habit_is_operator(rows, row)) {
             (void)ap_habit_words_of(rows, row);

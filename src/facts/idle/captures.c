@@ -21,12 +21,13 @@ struct finding {
 static uint8_t role_of(const struct finding *finding, uint32_t row)
 {
     uint8_t *is = &finding->is[finding->trace->events.name[row]];
-    struct ap_text name = ap_trace_text(finding->trace, finding->trace->events.name[row]);
-    if (*is == NOT_ASKED)
-        *is = ap_text_contains_folded(name, "streambegincapture") ? BEGINS
-              : ap_text_contains_folded(name, "streamendcapture") ? ENDS
-              : ap_text_contains_folded(name, "launch")           ? LAUNCHES
-                                                                  : IS_OTHER;
+    if (*is != NOT_ASKED)
+        return *is;
+    struct ap_text name = ap_row_name(finding->trace, row);
+    *is = ap_text_contains_folded(name, "streambegincapture") ? BEGINS
+          : ap_text_contains_folded(name, "streamendcapture") ? ENDS
+          : ap_text_contains_folded(name, "launch")           ? LAUNCHES
+                                                              : IS_OTHER;
     return *is;
 }
 

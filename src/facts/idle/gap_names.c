@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "gap_names.h"
 
+#include <string.h>
+
 #include "host_chain.h"
 
 #include "poison.h"
 
+#define NO_SUM UINT32_MAX
 #define CALLERS_MAX 24 /* functions of libraries call each other no deeper than that */
 
 static bool is_built_in(const struct ap_trace *trace, uint32_t row)
@@ -44,58 +47,67 @@ static uint32_t caller_of(struct ap_gap_names *names, uint32_t row)
     return known->caller;
 }
 
-/* The number of the pair. A gap is in the same few names again and again. */
-static enum ap_status number_of(struct ap_gap_names *names, uint32_t gap_and_cause, uint32_t name, uint32_t *ret_number)
+static enum ap_status begin(struct ap_gap_names *names)
 {
-    uint32_t *last = &names->number_of[name % AP_COUNT_OF(names->number_of)];
-    if (*last < names->map.count && names->map.pairs[*last].a == gap_and_cause && names->map.pairs[*last].b == name) {
-        *ret_number = *last;
-        return AP_OK;
-    }
-    AP_TRY(ap_pair_map_add(&names->map, gap_and_cause, name, ret_number, NULL));
-    *last = *ret_number;
-    AP_TRY(AP_RESERVE(names->gate, names->sum_ns, names->sum_capacity, names->map.count, NULL));
-    return AP_RESERVE(names->gate, names->rows, names->row_capacity, names->map.count, NULL);
+    size_t name_count = ap_trace_id_count(names->trace);
+    AP_TRY(ap_user_frames_init(&names->frames, names->trace, names->gate, NULL));
+    AP_TRY(AP_ALLOC(names->gate, names->last_of, name_count, NULL));
+    memset(names->last_of, 0xff, name_count * sizeof(names->last_of[0]));
+    return AP_OK;
+}
+
+/* The sum of the row's name. Gaps come one after the other, so that those of this one are a name's last ones. */
+static struct ap_gap_name_sum *sum_of(struct ap_gap_names *names, uint32_t detail, enum ap_idle_cause cause, uint32_t row)
+{
+    uint32_t gap_and_cause = detail * AP_IDLE_CAUSE_COUNT_ + (uint32_t)cause;
+    uint32_t *last = &names->last_of[names->trace->events.name[row]];
+    for (uint32_t i = *last; i != NO_SUM && names->sums[i].gap_and_cause / AP_IDLE_CAUSE_COUNT_ == detail;
+         i = names->sums[i].before)
+        if (names->sums[i].gap_and_cause == gap_and_cause)
+            return &names->sums[i];
+    if (names->count == NO_SUM || AP_RESERVE(names->gate, names->sums, names->capacity, names->count + 1, NULL) != AP_OK)
+        return NULL;
+    names->sums[names->count] = (struct ap_gap_name_sum){ 0, gap_and_cause, row, *last };
+    *last = (uint32_t)names->count;
+    return &names->sums[names->count++];
 }
 
 void ap_gap_names_add(struct ap_gap_names *names, struct ap_gap_detail *details, uint32_t detail, enum ap_idle_cause cause,
                       uint32_t row, int64_t dur_ns)
 {
-    uint32_t number, before = names->map.count;
     bool overflowed = false;
-    if (!names->frames.kinds && !names->failed)
-        names->failed = ap_user_frames_init(&names->frames, names->trace, names->gate, NULL) != AP_OK;
+    if (!names->last_of && !names->failed)
+        names->failed = begin(names) != AP_OK;
     if (names->failed)
         return;
     row = caller_of(names, row);
-    names->failed =
-        number_of(names, detail * AP_IDLE_CAUSE_COUNT_ + (uint32_t)cause, names->trace->events.name[row], &number) != AP_OK;
-    if (names->failed)
+    struct ap_gap_name_sum *sum = sum_of(names, detail, cause, row);
+    if (!sum) {
+        names->failed = true;
         return;
-    if (number == before) {
-        names->sum_ns[number] = 0;
-        names->rows[number] = row;
     }
-    names->sum_ns[number] = ap_add_sat(names->sum_ns[number], dur_ns, &overflowed);
-    if (names->sum_ns[number] <= details[detail].host_row_ns[cause])
+    sum->dur_ns = ap_add_sat(sum->dur_ns, dur_ns, &overflowed);
+    if (sum->dur_ns <= details[detail].host_row_ns[cause])
         return;
     details[detail].host_row[cause] = row;
-    details[detail].host_row_ns[cause] = names->sum_ns[number];
+    details[detail].host_row_ns[cause] = sum->dur_ns;
 }
 
 enum ap_status ap_gap_names_keep(const struct ap_gap_names *names, enum ap_idle_cause cause, int64_t least_ns,
                                  struct ap_split *split, struct ap_error *reterr)
 {
     size_t count = 0;
-    for (uint32_t i = 0; i < names->map.count; i++)
-        count += names->map.pairs[i].a % AP_IDLE_CAUSE_COUNT_ == (uint32_t)cause && names->sum_ns[i] >= least_ns;
+    for (size_t i = 0; i < names->count; i++)
+        count += names->sums[i].gap_and_cause % AP_IDLE_CAUSE_COUNT_ == (uint32_t)cause && names->sums[i].dur_ns >= least_ns;
     if (!count)
         return AP_OK;
     AP_TRY(AP_ALLOC(split->gate, split->named, count, reterr));
-    for (uint32_t i = 0; i < names->map.count; i++)
-        if (names->map.pairs[i].a % AP_IDLE_CAUSE_COUNT_ == (uint32_t)cause && names->sum_ns[i] >= least_ns)
+    for (size_t i = 0; i < names->count; i++) {
+        const struct ap_gap_name_sum *sum = &names->sums[i];
+        if (sum->gap_and_cause % AP_IDLE_CAUSE_COUNT_ == (uint32_t)cause && sum->dur_ns >= least_ns)
             split->named[split->named_count++] =
-                (struct ap_gap_name){ names->map.pairs[i].a / AP_IDLE_CAUSE_COUNT_, names->rows[i], names->sum_ns[i] };
+                (struct ap_gap_name){ sum->gap_and_cause / AP_IDLE_CAUSE_COUNT_, sum->row, sum->dur_ns };
+    }
     return AP_OK;
 }
 
@@ -103,7 +115,6 @@ void ap_gap_names_release(struct ap_gap_names *names)
 {
     if (names->frames.kinds)
         ap_user_frames_release(&names->frames);
-    ap_pair_map_release(&names->map);
-    AP_FREE(names->gate, names->sum_ns, names->sum_capacity);
-    AP_FREE(names->gate, names->rows, names->row_capacity);
+    AP_FREE(names->gate, names->last_of, ap_trace_id_count(names->trace));
+    AP_FREE(names->gate, names->sums, names->capacity);
 }

@@ -80,6 +80,7 @@ struct attribution {
     struct waits waits;         /* that may be what those are due to */
     struct ap_step_cursor step; /* where the last credit went */
     int64_t host_start_ns;      /* before it no row tells what the host did */
+    bool is_plain; /* nothing was captured, no thread stood still, and nobody wants the pieces: rows tell causes alone */
     struct ap_recording_cost cost;
 };
 
@@ -141,7 +142,12 @@ static int64_t *sum_of(struct ap_split_part *part, unsigned cause)
 static void credit_steps(struct attribution *a, unsigned cause, int64_t start_ns, int64_t end_ns)
 {
     const struct ap_steps *steps = a->input->steps;
-    for (size_t i = ap_step_cursor_after(&a->step, start_ns); i < steps->count && steps->steps[i].start_ns < end_ns; i++) {
+    size_t i = ap_step_cursor_after(&a->step, start_ns);
+    if (i < steps->count && ap_step_holds(&steps->steps[i], start_ns, end_ns)) {
+        *sum_of(&a->split->steps[i], cause) += end_ns - start_ns;
+        return;
+    }
+    for (; i < steps->count && steps->steps[i].start_ns < end_ns; i++) {
         int64_t from_ns = steps->steps[i].start_ns > start_ns ? steps->steps[i].start_ns : start_ns;
         int64_t to_ns = steps->steps[i].end_ns < end_ns ? steps->steps[i].end_ns : end_ns;
         *sum_of(&a->split->steps[i], cause) += to_ns > from_ns ? to_ns - from_ns : 0;
@@ -168,10 +174,14 @@ static void add_credited(struct attribution *a)
         a->now.host_ns += end_ns - start_ns;
 }
 
+static void name_gap(struct attribution *a, enum ap_idle_cause cause, uint32_t row, int64_t dur_ns)
+{
+    struct ap_gap_detail *details = a->split->details;
+    ap_gap_names_add(&a->names, details, (uint32_t)(a->now.detail - details), cause, row, dur_ns);
+}
+
 static void credit(struct attribution *a, enum ap_idle_cause cause, int64_t start_ns, int64_t end_ns, uint32_t row)
 {
-    struct ap_split *split = a->split;
-    struct ap_gap_detail *detail = a->now.detail;
     struct credited *credited = &a->now.credited;
     if (end_ns <= start_ns)
         return;
@@ -181,8 +191,8 @@ static void credit(struct attribution *a, enum ap_idle_cause cause, int64_t star
     }
     credited->end_ns = end_ns;
     keep_piece(a, cause, start_ns, end_ns, row);
-    if (detail && row != AP_NO_ROW)
-        ap_gap_names_add(&a->names, split->details, (uint32_t)(detail - split->details), cause, row, end_ns - start_ns);
+    if (a->now.detail && row != AP_NO_ROW)
+        name_gap(a, cause, row, end_ns - start_ns);
 }
 
 /* @row is a wait for the device that was open when the gap began. */
@@ -283,14 +293,28 @@ static enum ap_status leave_over(struct pieces *to, struct ap_gate *gate, int64_
     return AP_OK;
 }
 
+/* Most rows only go on with what is credited already. */
+static bool goes_on(const struct attribution *a, enum ap_idle_cause cause, int64_t start_ns)
+{
+    const struct judged *now = &a->now;
+    return a->is_plain && now->credited.cause == cause && now->credited.end_ns == start_ns && start_ns >= now->sync_end_ns &&
+           cause != AP_IDLE_synchronization && cause != AP_IDLE_untraced;
+}
+
 /* From @start_ns to @end_ns @row was the innermost open one. */
 static enum ap_status answer(struct attribution *a, uint32_t row, int64_t start_ns, int64_t end_ns, struct pieces *leftover,
                              struct ap_error *reterr)
 {
-    bool nothing = row == AP_NO_ROW || a->states.state[row] == AP_IDLE_untraced;
-    if (nothing)
+    enum ap_idle_cause cause = row == AP_NO_ROW ? AP_IDLE_untraced : (enum ap_idle_cause)a->states.state[row];
+    if (cause == AP_IDLE_untraced)
         return leave_over(leftover, a->split->gate, start_ns, end_ns, reterr);
-    credit_host(a, row, start_ns, end_ns);
+    if (!goes_on(a, cause, start_ns)) {
+        credit_host(a, row, start_ns, end_ns);
+        return AP_OK;
+    }
+    a->now.credited.end_ns = end_ns;
+    if (a->now.detail)
+        name_gap(a, cause, row, end_ns - start_ns);
     return AP_OK;
 }
 
@@ -301,15 +325,16 @@ static enum ap_status answer_until(struct attribution *a, struct asked *asked, i
     const uint32_t *parent = a->input->tree->parent;
     while (asked->open != AP_NO_ROW && ap_row_end_ns(a->trace, asked->open) <= from_ns)
         asked->open = parent[asked->open];
-    for (uint32_t row = asked->open; row != AP_NO_ROW && from_ns < next_ns; row = parent[row]) {
-        int64_t end_ns = ap_row_end_ns(a->trace, row);
+    for (uint32_t row = asked->open; from_ns < next_ns;) {
+        int64_t end_ns = row == AP_NO_ROW ? next_ns : ap_row_end_ns(a->trace, row);
         end_ns = end_ns < next_ns ? end_ns : next_ns;
-        if (end_ns <= from_ns)
-            continue;
-        AP_TRY(answer(a, row, from_ns, end_ns, leftover, reterr));
-        from_ns = end_ns;
+        if (end_ns > from_ns) {
+            AP_TRY(answer(a, row, from_ns, end_ns, leftover, reterr));
+            from_ns = end_ns;
+        }
+        row = row == AP_NO_ROW ? row : parent[row];
     }
-    return from_ns < next_ns ? answer(a, AP_NO_ROW, from_ns, next_ns, leftover, reterr) : AP_OK;
+    return AP_OK;
 }
 
 /* Where the next row of the host begins on the track. */
@@ -503,6 +528,7 @@ static enum ap_status attribute(struct attribution *a, struct ap_gap_walk *walk,
     AP_TRY(ap_off_core_init(&a->split->off_core, a->trace, order, a->input->tree, &a->states, a->split->gate, reterr));
     AP_TRY(ap_captures_init(&a->split->captures, a->trace, order, a->input->links, a->split->gate, reterr));
     mend_launches(a);
+    a->is_plain = !a->split->captures.time.count && !a->split->off_core.count && !a->split->pieces;
     if (ap_has_rows_of(a->trace, AP_HOST_KINDS))
         AP_TRY(AP_ALLOC(a->split->gate, a->threads, order->track_count, reterr));
     for (size_t track = 0; track < order->track_count && a->threads; track++)
@@ -529,16 +555,14 @@ static int64_t host_start_ns(const struct ap_trace *trace)
 enum ap_status ap_idle_attribute(struct ap_split *split, const struct ap_idle_input *input, struct ap_gap_walk walk,
                                  const struct ap_long_gap *longest, struct ap_error *reterr)
 {
-    struct attribution a = {
-        .split = split,
-        .input = input,
-        .trace = input->trace,
-        .names = { .gate = split->gate, .trace = input->trace, .tree = input->tree, .map = { .gate = split->gate } },
-        .step = { input->steps, 0 },
-        .host_start_ns = host_start_ns(input->trace),
-        .cost = { input->trace, input->order, &a.states, ap_recording_edge_ns(input->trace, input->order),
-                  .until_ns = walk.busy_to_ns }
-    };
+    struct attribution a = { .split = split,
+                             .input = input,
+                             .trace = input->trace,
+                             .names = { .gate = split->gate, .trace = input->trace, .tree = input->tree },
+                             .step = { input->steps, 0 },
+                             .host_start_ns = host_start_ns(input->trace),
+                             .cost = { input->trace, input->order, &a.states,
+                                       ap_recording_edge_ns(input->trace, input->order), .until_ns = walk.busy_to_ns } };
     split->knows_recording = a.cost.edge_ns > 0;
     if (!input->order->track_count)
         return AP_OK;

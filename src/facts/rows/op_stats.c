@@ -184,8 +184,11 @@ static inline void advance(struct nesting *nesting, struct nest *nest, int64_t t
 
 static inline enum ap_status push(struct nesting *nesting, struct nest *nest, uint32_t row, struct ap_error *reterr)
 {
-    AP_TRY_ADD(nesting->stats->gate, nest->open, nest->depth, nest->capacity, reterr,
-               (struct open_row){ row, ap_row_end_ns(nesting->trace, row), 0 });
+    AP_TRY(AP_RESERVE(nesting->stats->gate, nest->open, nest->capacity, nest->depth + 1, reterr));
+    struct open_row *open = &nest->open[nest->depth++];
+    open->row = row;
+    open->end_ns = ap_row_end_ns(nesting->trace, row);
+    open->self_ns = 0;
     return AP_OK;
 }
 

@@ -58,6 +58,12 @@ static inline size_t ap_step_cursor_at(struct ap_step_cursor *cursor, int64_t at
     return after < cursor->steps->count && cursor->steps->steps[after].start_ns <= at_ns ? after : cursor->steps->count;
 }
 
+/** All of a stretch lies in it: as steps lie apart, none of it in another one. */
+static inline bool ap_step_holds(const struct ap_step *step, int64_t start_ns, int64_t end_ns)
+{
+    return step->start_ns <= start_ns && end_ns <= step->end_ns;
+}
+
 static inline bool ap_step_is_steady(const struct ap_step *step)
 {
     return !step->cold && !step->cut;

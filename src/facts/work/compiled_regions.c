@@ -2,6 +2,7 @@
 #include "compiled_regions.h"
 
 #include "name_pattern.h"
+#include "rows_of.h"
 
 #include "poison.h"
 
@@ -63,26 +64,33 @@ static enum role role_of(const struct reader *reader, uint32_t row)
     return reader->roles[name] & ROLE_MASK;
 }
 
-/* Looks at every name that matters here; is there anything but eager operators? */
-static bool find_roles(const struct reader *reader)
+static void sum(struct ap_compiled *compiled, int64_t *total, int64_t ns)
+{
+    *total = ap_add_sat(*total, ns, &compiled->overflowed);
+}
+
+static void sum_kernels(const struct reader *reader)
+{
+    struct ap_compiled *compiled = reader->compiled;
+    for (struct ap_rows_of at = ap_rows_of(reader->trace, 1u << AP_KIND_kernel); ap_rows_of_next(&at);) {
+        int64_t dur_ns = reader->trace->events.dur_ns[at.row];
+        compiled->kernel_count++;
+        sum(compiled, &compiled->kernel_ns, dur_ns);
+        if (role_of(reader, at.row) != ROLE_triton)
+            continue;
+        compiled->triton_count++;
+        sum(compiled, &compiled->triton_ns, dur_ns);
+    }
+}
+
+/* Is there anything but eager operators on the host? */
+static bool has_roles(const struct reader *reader)
 {
     const uint32_t kinds = 1u << AP_KIND_operator | 1u << AP_KIND_annotation | 1u << AP_KIND_runtime;
-    struct ap_compiled *compiled = reader->compiled;
-    bool any = false;
-    for (uint32_t row = 0; row < reader->trace->events.count; row++) {
-        if (ap_row_is_of(reader->trace, row, kinds)) {
-            any |= role_of(reader, row) < ROLE_triton;
-        } else if (ap_row_is_of(reader->trace, row, 1u << AP_KIND_kernel)) {
-            int64_t dur_ns = reader->trace->events.dur_ns[row];
-            compiled->kernel_count++;
-            compiled->kernel_ns = ap_add_sat(compiled->kernel_ns, dur_ns, &compiled->overflowed);
-            if (role_of(reader, row) != ROLE_triton)
-                continue;
-            compiled->triton_count++;
-            compiled->triton_ns = ap_add_sat(compiled->triton_ns, dur_ns, &compiled->overflowed);
-        }
-    }
-    return any;
+    for (struct ap_rows_of at = ap_rows_of(reader->trace, kinds); ap_rows_of_next(&at);)
+        if (role_of(reader, at.row) < ROLE_triton)
+            return true;
+    return false;
 }
 
 static size_t read_digits(struct ap_text text, size_t at, uint32_t *ret_number)
@@ -116,11 +124,6 @@ struct track_state {
     int64_t left_ns;    /* its end */
     int64_t entered_ns; /* start of a graph behind a break, until its first row has come; AP_START_UNKNOWN = none */
 };
-
-static void sum(struct ap_compiled *compiled, int64_t *total, int64_t ns)
-{
-    *total = ap_add_sat(*total, ns, &compiled->overflowed);
-}
 
 static void add_gap(struct ap_compiled *compiled, int64_t *total_ns, int64_t left_ns, int64_t start_ns)
 {
@@ -288,7 +291,8 @@ static enum ap_status read_all(struct reader *reader, const struct ap_row_order 
     struct ap_gate *gate = reader->compiled->gate;
     size_t name_count = ap_trace_id_count(reader->trace);
     AP_TRY(AP_ALLOC_CLEARED(gate, reader->roles, name_count, reterr));
-    enum ap_status status = find_roles(reader) ? read_tracks(reader, order, links, reterr) : AP_OK;
+    sum_kernels(reader);
+    enum ap_status status = has_roles(reader) ? read_tracks(reader, order, links, reterr) : AP_OK;
     ap_mem_free(gate, reader->roles, name_count);
     return status;
 }

@@ -137,9 +137,12 @@ static enum ap_status gather(struct copy_work *work, struct ap_error *reterr)
     for (size_t i = 0; i < context->facts->links.count; i++)
         if (work->copies.cause[i] != AP_COPY_CAUSE_COUNT)
             AP_TRY(take_device_row(work, i, reterr));
-    for (uint32_t row = 0; row < context->trace->events.count && context->facts->links.linked_count; row++)
-        if (ap_is_host_copy(&work->copies, context->trace, &context->facts->tree, row))
-            AP_TRY(take_host_row(work, row, reterr));
+    if (!work->copies.copy_name || !context->facts->links.linked_count)
+        return AP_OK;
+    for (struct ap_rows_of at = ap_rows_of(context->trace, 1u << AP_KIND_operator); ap_rows_of_next(&at);)
+        if (context->trace->events.name[at.row] == work->copies.copy_name &&
+            ap_is_host_copy(&work->copies, context->trace, &context->facts->tree, at.row))
+            AP_TRY(take_host_row(work, at.row, reterr));
     return AP_OK;
 }
 

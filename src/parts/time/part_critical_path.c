@@ -89,6 +89,10 @@ static void add_to_steps(struct composition *sums, const struct ap_path_segment 
     const struct ap_steps *steps = sums->steps;
     while (sums->step < steps->count && steps->steps[sums->step].end_ns <= segment->start_ns)
         sums->step++;
+    if (sums->step < steps->count && ap_step_holds(&steps->steps[sums->step], segment->start_ns, segment->end_ns)) {
+        sums->steady_ns[segment->path_class] += ap_step_is_steady(&steps->steps[sums->step]) ? length_ns(segment) : 0;
+        return;
+    }
     for (size_t i = sums->step; i < steps->count && steps->steps[i].start_ns < segment->end_ns; i++) {
         const struct ap_step *step = &steps->steps[i];
         int64_t start_ns = step->start_ns > segment->start_ns ? step->start_ns : segment->start_ns;

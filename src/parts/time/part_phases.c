@@ -36,7 +36,7 @@ struct phase_sums {
     int64_t beyond_launch_ns; /* of kernels of the optimizer, what launching each does not take */
     uint32_t update;          /* the operator of its first kernel */
     bool updates_differ;      /* others have another one: a tensor takes several passes */
-    bool fills;               /* zero_grad has operators that write zeros: else it forgets gradients */
+    bool fills;               /* without devices: zero_grad has operators that write zeros; else it forgets gradients */
     struct ap_stretches optimizer;
     bool overflowed;
 };
@@ -269,7 +269,9 @@ static void find_fills(const struct ap_part_context *context, struct phase_sums 
 {
     const struct ap_trace *trace = context->trace;
     uint32_t one = ap_trace_find_text(trace, "aten::zero_"), many = ap_trace_find_text(trace, "aten::_foreach_zero_");
-    for (uint32_t row = 0; (one || many) && row < trace->events.count && !sums->fills; row++)
+    if (context->facts->links.count || (!one && !many))
+        return;
+    for (uint32_t row = 0; row < trace->events.count && !sums->fills; row++)
         sums->fills = (trace->events.name[row] == one || trace->events.name[row] == many) &&
                       ap_row_is_of(trace, row, 1u << AP_KIND_operator) &&
                       ap_phase_of_row(&context->facts->phases, row) == AP_PHASE_zero_grad;

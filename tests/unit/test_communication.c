@@ -550,7 +550,7 @@ static struct ap_trace *build(struct ap_gate *gate, const struct interval *inter
             ap_trace_add_row(trace, intervals[i].start, intervals[i].dur, name, track, kinds[intervals[i].kind] | AP_ROW_X,
                              NULL) != AP_OK)
             abort();
-        trace->tracks[track].device = intervals[i].device;
+        trace->tracks[track].device = (int32_t)intervals[i].device;
     }
     return trace;
 }

@@ -19,7 +19,7 @@ static void device_row(struct run *run, int64_t device, const char *tid, const c
     (void)snprintf(pid, sizeof(pid), "%lld", (long long)device);
     uint32_t track = add_row(run, pid, tid, name, tag, start_ns, dur_ns);
     if (ap_event_kind_is_gpu_work(ap_row_kind((uint8_t)tag)))
-        run->trace->tracks[track].device = device;
+        run->trace->tracks[track].device = (int32_t)device;
 }
 
 static void kernel(struct run *run, const char *tid, const char *name, int64_t start_ns, int64_t dur_ns)

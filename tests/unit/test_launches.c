@@ -16,7 +16,7 @@ static void device_row(struct run *run, int64_t device, const char *stream, cons
         detail.as.bytes = bytes;
     if (ap_trace_add_work_detail(run->trace, detail, NULL) != AP_OK)
         abort();
-    run->trace->tracks[run->trace->events.track[index]].device = device;
+    run->trace->tracks[run->trace->events.track[index]].device = (int32_t)device;
 }
 
 static void kernel(struct run *run, const char *stream, int64_t start_us, int64_t dur_us, ap_link_key correlation)

@@ -131,7 +131,7 @@ static void row(struct ap_trace *trace, const char *pid, int64_t device, const c
         ap_trace_track(trace, ap_text_of(pid), false, AP_TEXT("7"), false, &track, NULL) != AP_OK ||
         ap_trace_add_row(trace, start_us * 1000, dur_us * 1000, text, track, (uint8_t)tag, NULL) != AP_OK)
         abort();
-    trace->tracks[track].device = device;
+    trace->tracks[track].device = (int32_t)device;
 }
 
 static void gaps_path_and_steps_come_from_the_analysis(void)

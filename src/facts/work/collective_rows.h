@@ -62,7 +62,7 @@ static inline const struct ap_collective_kind *ap_collective_kind(const struct a
     return kind;
 }
 
-/** Lists and measures the collectives, each row for itself too @with_own. @collectives may be released after a failure too. */
+/** Lists and measures the collectives, each row for itself too @with_own. @collectives may be released after a failure. */
 AP_MUST_CHECK enum ap_status ap_collective_rows_init(struct ap_collective_rows *collectives, const struct ap_trace *trace,
                                                      const struct ap_host_tree *tree, const struct ap_links *links,
                                                      const struct ap_kernel_families *families, bool with_own,

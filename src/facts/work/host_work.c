@@ -57,8 +57,7 @@ static enum ap_status launched_init(struct launched *launched, struct ap_host_wo
     }
     ap_row_set_finish(&launched->causes);
     if (launched->causes.count) {
-        size_t bytes = launched->causes.count * sizeof(launched->work[0]);
-        launched->work = ap_mem_cleared(work->gate, bytes);
+        launched->work = ap_mem_cleared(work->gate, launched->causes.count * sizeof(launched->work[0]));
         if (!launched->work)
             return ap_fail_memory(work->gate, reterr);
     }
@@ -544,14 +543,14 @@ static void sweep_release(struct sweep *sweep)
     AP_FREE(gate, sweep->open_rows, sweep->open_row_capacity);
 }
 
-/* What only the sweep asks for. */
-static void forget_pairs(struct ap_host_work *work)
+/* Pairs that only the sweep looks for. */
+static void each_map(struct ap_host_work *work, void (*what)(struct ap_pair_map *map))
 {
-    ap_pair_map_keep_count(&work->module_map);
-    ap_pair_map_keep_count(&work->op_frame_map);
-    ap_pair_map_keep_count(&work->slot_map);
-    ap_pair_map_keep_count(&work->instance_map);
-    ap_pair_map_keep_count(&work->class_id_map);
+    what(&work->module_map);
+    what(&work->op_frame_map);
+    what(&work->slot_map);
+    what(&work->instance_map);
+    what(&work->class_id_map);
 }
 
 enum ap_status ap_host_work_init(struct ap_host_work *work, const struct ap_host_work_input *input, struct ap_gate *gate,
@@ -567,17 +566,13 @@ enum ap_status ap_host_work_init(struct ap_host_work *work, const struct ap_host
     AP_AND_THEN(status, add_up_modules(work, reterr));
     work->overflowed |= sweep.ops.overflowed || sweep.modules.overflowed || sweep.frames.overflowed;
     sweep_release(&sweep);
-    forget_pairs(work);
+    each_map(work, ap_pair_map_keep_count);
     return status;
 }
 
 void ap_host_work_release(struct ap_host_work *work)
 {
-    ap_pair_map_release(&work->module_map);
-    ap_pair_map_release(&work->op_frame_map);
-    ap_pair_map_release(&work->slot_map);
-    ap_pair_map_release(&work->instance_map);
-    ap_pair_map_release(&work->class_id_map);
+    each_map(work, ap_pair_map_release);
     ap_strpool_release(&work->classes);
     AP_FREE(work->gate, work->class_ids, work->class_id_capacity);
     AP_FREE(work->gate, work->device_costs, work->device_cost_capacity);

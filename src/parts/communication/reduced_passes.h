@@ -15,7 +15,8 @@ struct ap_ddp_passes {
 /** Does the trace have such passes? */
 bool ap_has_ddp_passes(const struct ap_trace *trace);
 
-/** Of @collectives, which have their rows' own if there are such passes, all-reduces of @least_bytes and more count as gradients. */
+/** Of @collectives, which have their rows' own if there are such passes, all-reduces of @least_bytes and more are of
+ *  gradients. */
 AP_MUST_CHECK enum ap_status ap_find_ddp_passes(const struct ap_part_context *context,
                                                 const struct ap_collective_rows *collectives, int64_t least_bytes,
                                                 struct ap_ddp_passes *ret_passes, struct ap_error *reterr);

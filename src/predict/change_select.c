@@ -162,12 +162,12 @@ enum ap_status ap_change_device_time(const struct ap_facts *facts, const struct 
     if (!(change->columns & NAMED(dur_us)))
         AP_TRY(AP_ALLOC_CLEARED(facts->gate, selector.told, names, reterr));
     for (size_t i = 0; i < links->count; i++) {
-        uint32_t row = links->rows[i].row;
+        uint32_t row = links->row[i];
         int64_t dur_ns = facts->trace->events.dur_ns[row];
         if (dur_ns <= 0 || !is_row_chosen(&selector, row, kind_of_device(&selector, row), fill_device))
             continue;
         *ret_all_ns = ap_add_sat(*ret_all_ns, dur_ns, &overflowed);
-        if (ap_phase_of_work(&facts->phases, facts->trace, &links->rows[i]) == phase)
+        if (ap_phase_of_work(&facts->phases, facts->trace, ap_device_row_at(links, i)) == phase)
             *ret_phase_ns = ap_add_sat(*ret_phase_ns, dur_ns, &overflowed);
     }
     AP_FREE(facts->gate, selector.told, names);

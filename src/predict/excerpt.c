@@ -71,10 +71,10 @@ static enum ap_status take_rows(struct ap_excerpt *excerpt, const struct ap_fact
 }
 
 /* Work of devices is of it by its launch. */
-static bool holds(const struct ap_excerpt *excerpt, const struct ap_device_row *work)
+static bool holds(const struct ap_excerpt *excerpt, struct ap_device_row work)
 {
     const struct ap_events *events = &excerpt->facts.trace->events;
-    int64_t ns = events->start_ns[work->launch == AP_NO_ROW ? work->row : work->launch];
+    int64_t ns = events->start_ns[work.launch == AP_NO_ROW ? work.row : work.launch];
     return ns >= excerpt->start_ns && ns < excerpt->end_ns;
 }
 
@@ -82,16 +82,21 @@ static enum ap_status take_links(struct ap_excerpt *excerpt, const struct ap_fac
 {
     struct ap_links *links = &excerpt->facts.links;
     const struct ap_links *from = &whole->links;
-    links->rows = NULL;
     links->count = links->linked_count = 0;
     for (size_t i = 0; i < from->count; i++)
-        excerpt->link_capacity += holds(excerpt, &from->rows[i]);
-    AP_TRY(AP_ALLOC(whole->gate, links->rows, excerpt->link_capacity + 1, reterr));
-    for (size_t i = 0; i < from->count; i++)
-        if (holds(excerpt, &from->rows[i])) {
-            links->linked_count += from->rows[i].launch != AP_NO_ROW;
-            links->rows[links->count++] = from->rows[i];
-        }
+        excerpt->link_capacity += holds(excerpt, ap_device_row_at(from, i));
+    AP_TRY(AP_ALLOC(whole->gate, links->row, excerpt->link_capacity + 1, reterr));
+    AP_TRY(AP_ALLOC(whole->gate, links->launch, excerpt->link_capacity + 1, reterr));
+    AP_TRY(AP_ALLOC(whole->gate, links->op, excerpt->link_capacity + 1, reterr));
+    for (size_t i = 0; i < from->count; i++) {
+        struct ap_device_row work = ap_device_row_at(from, i);
+        if (!holds(excerpt, work))
+            continue;
+        links->linked_count += work.launch != AP_NO_ROW;
+        links->row[links->count] = work.row;
+        links->launch[links->count] = work.launch;
+        links->op[links->count++] = work.op;
+    }
     return AP_OK;
 }
 
@@ -101,7 +106,7 @@ enum ap_status ap_excerpt_init(struct ap_excerpt *excerpt, const struct ap_facts
     *excerpt = (struct ap_excerpt){ .facts = *whole };
     struct ap_facts *facts = &excerpt->facts;
     facts->order = (struct ap_row_order){ .gate = whole->gate };
-    facts->links.rows = NULL;
+    facts->links.row = facts->links.launch = facts->links.op = NULL;
     facts->path_index = (struct ap_path_index){ .gate = whole->gate };
     *ret_found = false;
     if (!choose_steps(excerpt, whole, most_rows))
@@ -124,6 +129,8 @@ void ap_excerpt_release(struct ap_excerpt *excerpt)
     AP_FREE(facts->gate, facts->order.rows, excerpt->row_capacity + 1);
     if (facts->order.track_start)
         AP_FREE(facts->gate, facts->order.track_start, facts->order.track_count + 1);
-    AP_FREE(facts->gate, facts->links.rows, excerpt->link_capacity + 1);
+    AP_FREE(facts->gate, facts->links.row, excerpt->link_capacity + 1);
+    AP_FREE(facts->gate, facts->links.launch, excerpt->link_capacity + 1);
+    AP_FREE(facts->gate, facts->links.op, excerpt->link_capacity + 1);
     *excerpt = (struct ap_excerpt){ .facts = { .trace = NULL } };
 }

@@ -68,7 +68,7 @@ static bool has_silent_threads(const struct ap_facts *facts)
     if (!trace->writer || !ap_text_is(ap_text_of(trace->writer), "XLA"))
         return false;
     for (size_t i = 0; i < facts->links.count; i++) {
-        uint32_t launch = facts->links.rows[i].launch;
+        uint32_t launch = ap_launch_at(&facts->links, i);
         if (launch != AP_NO_ROW && trace->events.track[launch] != facts->main_track)
             return true;
     }

@@ -70,24 +70,27 @@ static void add_best(const struct ap_trace_rows *rows, const struct best *best, 
 
 /* ---- who asked for it ---- */
 
-static const struct ap_device_row *link_of(const struct ap_trace_rows *rows, uint32_t row)
+static const struct ap_device_row no_device_row = { AP_NO_ROW, AP_NO_ROW, AP_NO_ROW };
+
+/* Of no row where it is none of those that are placed in time. */
+static struct ap_device_row link_of(const struct ap_trace_rows *rows, uint32_t row)
 {
     for (size_t i = 0; i < rows->facts->links.count; i++)
-        if (rows->facts->links.rows[i].row == row)
-            return &rows->facts->links.rows[i];
-    return NULL;
+        if (rows->facts->links.row[i] == row)
+            return ap_device_row_at(&rows->facts->links, i);
+    return no_device_row;
 }
 
-static void add_launch(const struct ap_trace_rows *rows, const struct ap_device_row *linked, struct ap_model *model,
+static void add_launch(const struct ap_trace_rows *rows, struct ap_device_row linked, struct ap_model *model,
                        struct ap_value *to)
 {
-    if (!linked || linked->launch == AP_NO_ROW) {
+    if (linked.launch == AP_NO_ROW) {
         ap_add_null(model, to, "launched_by");
         return;
     }
-    struct ap_value *call = add_row(rows, model, to, "launched_by", linked->launch);
+    struct ap_value *call = add_row(rows, model, to, "launched_by", linked.launch);
     ap_add_time(model, call, "queue_delay_us",
-                rows->facts->trace->events.start_ns[linked->row] - rows->facts->trace->events.start_ns[linked->launch]);
+                rows->facts->trace->events.start_ns[linked.row] - rows->facts->trace->events.start_ns[linked.launch]);
 }
 
 /* The rows around @row from the innermost out, and @row itself where it is not what was asked for. */
@@ -132,13 +135,13 @@ static void find_launched(const struct ap_trace_rows *rows, uint32_t row, struct
     const struct ap_trace *trace = rows->facts->trace;
     int64_t start_ns = trace->events.start_ns[row], end_ns = ap_row_end_ns(trace, row);
     for (size_t i = 0; i < rows->facts->links.count; i++) {
-        const struct ap_device_row *linked = &rows->facts->links.rows[i];
-        uint32_t call = linked->launch;
+        struct ap_device_row linked = ap_device_row_at(&rows->facts->links, i);
+        uint32_t call = linked.launch;
         bool within = call != AP_NO_ROW && trace->events.track[call] == trace->events.track[row] &&
                       trace->events.start_ns[call] >= start_ns && trace->events.start_ns[call] <= end_ns &&
                       ap_row_end_ns(trace, call) <= end_ns;
-        if (within || linked->op == row)
-            offer(best, linked->row, trace->events.dur_ns[linked->row]);
+        if (within || linked.op == row)
+            offer(best, linked.row, trace->events.dur_ns[linked.row]);
     }
 }
 
@@ -224,11 +227,11 @@ static enum ap_status add_placed(struct ap_trace_rows *rows, uint32_t row, uint6
                                  struct ap_model *model, struct ap_value *to, struct ap_error *reterr)
 {
     const struct ap_trace *trace = rows->facts->trace;
-    const struct ap_device_row *linked = ap_row_is_of(trace, row, AP_GPU_KINDS) ? link_of(rows, row) : NULL;
+    struct ap_device_row linked = ap_row_is_of(trace, row, AP_GPU_KINDS) ? link_of(rows, row) : no_device_row;
     bool host = ap_row_is_of(trace, row, AP_HOST_KINDS);
-    uint32_t cause = host ? row : linked ? ap_work_cause(trace, linked) : AP_NO_ROW;
-    add_step(rows, trace->events.start_ns[linked && linked->launch != AP_NO_ROW ? linked->launch : row], model, to);
-    if (host || linked)
+    uint32_t cause = host ? row : linked.row != AP_NO_ROW ? ap_work_cause(trace, linked) : AP_NO_ROW;
+    add_step(rows, trace->events.start_ns[linked.launch != AP_NO_ROW ? linked.launch : row], model, to);
+    if (host || linked.row != AP_NO_ROW)
         ap_add_string(model, to, "phase",
                       ap_phase_name(host ? ap_phase_of_row(&rows->facts->phases, row)
                                          : ap_phase_of_work(&rows->facts->phases, trace, linked)));

@@ -37,10 +37,10 @@ static void add_cause_of(const struct ap_trace_rows *view, uint32_t row, struct 
     add_cause(view, &chain, model, to);
 }
 
-static void add_cause_of_work(const struct ap_trace_rows *view, const struct ap_device_row *linked, struct ap_model *model,
+static void add_cause_of_work(const struct ap_trace_rows *view, struct ap_device_row linked, struct ap_model *model,
                               struct ap_value *to)
 {
-    add_cause_of(view, linked->op != AP_NO_ROW ? linked->op : linked->launch, model, to);
+    add_cause_of(view, linked.op != AP_NO_ROW ? linked.op : linked.launch, model, to);
 }
 
 static void add_step_and_phase(const struct ap_trace_rows *view, uint32_t row, struct ap_model *model, struct ap_value *to)
@@ -50,21 +50,20 @@ static void add_step_and_phase(const struct ap_trace_rows *view, uint32_t row, s
 }
 
 /* The step is that of the launch, where it is known: the device runs behind the host. */
-static void add_step_and_phase_of_work(const struct ap_trace_rows *view, const struct ap_device_row *linked,
-                                       struct ap_model *model, struct ap_value *to)
+static void add_step_and_phase_of_work(const struct ap_trace_rows *view, struct ap_device_row linked, struct ap_model *model,
+                                       struct ap_value *to)
 {
-    uint32_t row = linked->launch == AP_NO_ROW ? linked->row : linked->launch;
+    uint32_t row = linked.launch == AP_NO_ROW ? linked.row : linked.launch;
     ap_add_step_of(view, model, to, view->facts->trace->events.start_ns[row]);
     ap_add_string(model, to, "phase", ap_phase_name(ap_phase_of_work(&view->facts->phases, view->facts->trace, linked)));
 }
 
 /* From the start of the call to the start of the work. */
-static void add_delay(const struct ap_trace *trace, const struct ap_device_row *linked, struct ap_model *model,
-                      struct ap_value *to)
+static void add_delay(const struct ap_trace *trace, struct ap_device_row linked, struct ap_model *model, struct ap_value *to)
 {
-    bool known = linked->launch != AP_NO_ROW;
+    bool known = linked.launch != AP_NO_ROW;
     ap_add_known_time(model, to, "queue_delay_us", known,
-                      known ? trace->events.start_ns[linked->row] - trace->events.start_ns[linked->launch] : 0);
+                      known ? trace->events.start_ns[linked.row] - trace->events.start_ns[linked.launch] : 0);
 }
 
 /* ---- operators ---- */
@@ -111,7 +110,7 @@ static enum ap_status open_kernels(struct ap_trace_table *table, struct ap_error
 {
     const struct ap_links *links = &table->view->facts->links;
     for (size_t i = 0; i < links->count; i++)
-        if (ap_row_is_of(table->view->facts->trace, links->rows[i].row, 1u << AP_KIND_kernel))
+        if (ap_row_is_of(table->view->facts->trace, links->row[i], 1u << AP_KIND_kernel))
             AP_TRY(keep(table, (uint32_t)i, reterr));
     return AP_OK;
 }
@@ -120,16 +119,16 @@ static void fill_kernel(void *self, size_t index, struct ap_model *model, struct
 {
     const struct ap_trace_table *table = self;
     const struct ap_trace_rows *view = table->view;
-    const struct ap_device_row *linked = &view->facts->links.rows[table->rows[index]];
-    const struct ap_work_detail *work = ap_row_work(view->facts->trace, linked->row);
-    unsigned subfamily = ap_kernel_subfamily_of(&view->facts->families, view->facts->trace->events.name[linked->row]);
-    ap_add_row_id(model, to, "row_id", linked->row);
-    ap_add_row_name(view, model, to, "name", linked->row);
+    struct ap_device_row linked = ap_device_row_at(&view->facts->links, table->rows[index]);
+    const struct ap_work_detail *work = ap_row_work(view->facts->trace, linked.row);
+    unsigned subfamily = ap_kernel_subfamily_of(&view->facts->families, view->facts->trace->events.name[linked.row]);
+    ap_add_row_id(model, to, "row_id", linked.row);
+    ap_add_row_name(view, model, to, "name", linked.row);
     ap_add_string(model, to, "family", ap_kernel_family_name(ap_kernel_family_of(subfamily)));
-    ap_add_place(view->facts->trace, linked->row, model, to);
-    ap_add_count(model, to, "device", ap_row_device(view->facts->trace, linked->row));
+    ap_add_place(view->facts->trace, linked.row, model, to);
+    ap_add_count(model, to, "device", ap_row_device(view->facts->trace, linked.row));
     add_delay(view->facts->trace, linked, model, to);
-    ap_add_row_id(model, to, "launch_id", linked->launch);
+    ap_add_row_id(model, to, "launch_id", linked.launch);
     add_cause_of_work(view, linked, model, to);
     add_step_and_phase_of_work(view, linked, model, to);
     if (work && work->as.grid.blocks_per_sm >= 0)
@@ -145,10 +144,10 @@ static void fill_kernel(void *self, size_t index, struct ap_model *model, struct
 static bool launch_before(const void *context, uint32_t a, uint32_t b)
 {
     const struct ap_trace_rows *view = context;
-    const struct ap_device_row *x = &view->facts->links.rows[a], *y = &view->facts->links.rows[b];
+    struct ap_device_row x = ap_device_row_at(&view->facts->links, a), y = ap_device_row_at(&view->facts->links, b);
     const int64_t *start_ns = view->facts->trace->events.start_ns;
-    AP_SMALLER_FIRST(x->launch, y->launch);
-    return start_ns[x->row] != start_ns[y->row] ? start_ns[x->row] < start_ns[y->row] : a < b;
+    AP_SMALLER_FIRST(x.launch, y.launch);
+    return start_ns[x.row] != start_ns[y.row] ? start_ns[x.row] < start_ns[y.row] : a < b;
 }
 
 /* Places in links of the rows that have a launch, by launch; then only the first of each launch is kept. */
@@ -156,12 +155,12 @@ static enum ap_status open_launches(struct ap_trace_table *table, struct ap_erro
 {
     const struct ap_links *links = &table->view->facts->links;
     for (size_t i = 0; i < links->count; i++)
-        if (links->rows[i].launch != AP_NO_ROW)
+        if (ap_launch_at(links, i) != AP_NO_ROW)
             AP_TRY(keep(table, (uint32_t)i, reterr));
     AP_TRY(ap_sort_list(table->view->facts->gate, table->rows, table->count, launch_before, table->view, reterr));
     size_t kept = 0;
     for (size_t i = 0; i < table->count; i++)
-        if (!kept || links->rows[table->rows[kept - 1]].launch != links->rows[table->rows[i]].launch)
+        if (!kept || ap_launch_at(links, table->rows[kept - 1]) != ap_launch_at(links, table->rows[i]))
             table->rows[kept++] = table->rows[i];
     table->count = kept;
     return AP_OK;
@@ -172,15 +171,15 @@ static void fill_launch(void *self, size_t index, struct ap_model *model, struct
     const struct ap_trace_table *table = self;
     const struct ap_trace_rows *view = table->view;
     const struct ap_trace *trace = view->facts->trace;
-    const struct ap_device_row *linked = &view->facts->links.rows[table->rows[index]];
-    int64_t gap_ns = trace->events.start_ns[linked->row] - ap_row_end_ns(trace, linked->launch);
-    ap_add_row_id(model, to, "row_id", linked->launch);
-    ap_add_row_name(view, model, to, "call", linked->launch);
-    ap_add_place(trace, linked->launch, model, to);
-    ap_add_row_name(view, model, to, "kernel", linked->row);
-    ap_add_row_id(model, to, "kernel_id", linked->row);
-    ap_add_time(model, to, "kernel_dur_us", trace->events.dur_ns[linked->row]);
-    ap_add_count(model, to, "device", ap_row_device(trace, linked->row));
+    struct ap_device_row linked = ap_device_row_at(&view->facts->links, table->rows[index]);
+    int64_t gap_ns = trace->events.start_ns[linked.row] - ap_row_end_ns(trace, linked.launch);
+    ap_add_row_id(model, to, "row_id", linked.launch);
+    ap_add_row_name(view, model, to, "call", linked.launch);
+    ap_add_place(trace, linked.launch, model, to);
+    ap_add_row_name(view, model, to, "kernel", linked.row);
+    ap_add_row_id(model, to, "kernel_id", linked.row);
+    ap_add_time(model, to, "kernel_dur_us", trace->events.dur_ns[linked.row]);
+    ap_add_count(model, to, "device", ap_row_device(trace, linked.row));
     add_delay(trace, linked, model, to);
     ap_add_time(model, to, "launch_delay_us", gap_ns > 0 ? gap_ns : 0);
     add_cause_of_work(view, linked, model, to);
@@ -226,20 +225,20 @@ static void fill_copy(void *self, size_t index, struct ap_model *model, struct a
         fill_host_copy(view, table->rows[index], model, to);
         return;
     }
-    const struct ap_device_row *linked = &view->facts->links.rows[table->rows[index]];
-    int64_t bytes = ap_row_is_of(view->facts->trace, linked->row, 1u << AP_KIND_memcpy)
-                        ? ap_row_bytes(view->facts->trace, linked->row)
+    struct ap_device_row linked = ap_device_row_at(&view->facts->links, table->rows[index]);
+    int64_t bytes = ap_row_is_of(view->facts->trace, linked.row, 1u << AP_KIND_memcpy)
+                        ? ap_row_bytes(view->facts->trace, linked.row)
                         : -1;
-    int64_t dur_ns = view->facts->trace->events.dur_ns[linked->row];
-    ap_add_row_id(model, to, "row_id", linked->row);
-    ap_add_row_name(view, model, to, "name", linked->row);
+    int64_t dur_ns = view->facts->trace->events.dur_ns[linked.row];
+    ap_add_row_id(model, to, "row_id", linked.row);
+    ap_add_row_name(view, model, to, "name", linked.row);
     ap_add_string(model, to, "what", ap_copy_cause_word((enum ap_copy_cause)table->copies.cause[table->rows[index]]));
     ap_add_known_bytes(model, to, "bytes", bytes >= 0, bytes);
-    ap_add_place(view->facts->trace, linked->row, model, to);
+    ap_add_place(view->facts->trace, linked.row, model, to);
     ap_add_number_per(model, to, "gigabytes_per_s", (double)bytes, bytes >= 0 ? (double)dur_ns : 0);
-    ap_add_count(model, to, "device", ap_row_device(view->facts->trace, linked->row));
+    ap_add_count(model, to, "device", ap_row_device(view->facts->trace, linked.row));
     add_delay(view->facts->trace, linked, model, to);
-    ap_add_row_id(model, to, "launch_id", linked->launch);
+    ap_add_row_id(model, to, "launch_id", linked.launch);
     add_cause_of_work(view, linked, model, to);
     add_step_and_phase_of_work(view, linked, model, to);
 }

@@ -38,12 +38,12 @@ static int64_t parent(const struct linked *linked, uint32_t row)
 
 static int64_t launch(const struct linked *linked, size_t index)
 {
-    return linked->links.rows[index].launch == AP_NO_ROW ? -1 : (int64_t)linked->links.rows[index].launch;
+    return ap_launch_at(&linked->links, index) == AP_NO_ROW ? -1 : (int64_t)ap_launch_at(&linked->links, index);
 }
 
 static int64_t op(const struct linked *linked, size_t index)
 {
-    return linked->links.rows[index].op == AP_NO_ROW ? -1 : (int64_t)linked->links.rows[index].op;
+    return ap_op_at(&linked->links, index) == AP_NO_ROW ? -1 : (int64_t)ap_op_at(&linked->links, index);
 }
 
 /* ------------------------------------------------------------------------------------------------------------ tree */
@@ -118,7 +118,7 @@ static void the_first_call_in_the_file_is_the_launch(void)
     begin(&linked, KERNEL("k", 7, 50, 5, "\"correlation\":4") CALL("cudaLaunchKernel", 1, 20, 5, "\"correlation\":4")
                        CALL("cuLaunchKernel", 1, 10, 5, "\"correlation\":4") KERNEL("early", 7, 1, 5, "\"correlation\":9")
                            KERNEL("silent", 7, 90, 5, ""));
-    is_int((int64_t)linked.links.rows[0].row, 3, "rows stand in order of time");
+    is_int((int64_t)linked.links.row[0], 3, "rows stand in order of time");
     is_int(launch(&linked, 0), -1, "launched before the recording began");
     is_int(launch(&linked, 1), 1, "of two calls with one correlation the first in the file");
     is_int(launch(&linked, 2), -1, "no correlation, no launch");
@@ -183,8 +183,8 @@ static void devices_are_listed_one_after_the_other(void)
     struct linked linked;
     begin(&linked,
           EVENT("kernel", "late", 1, 7, 5, 1, "\"device\":1") EVENT("kernel", "early", 0, 7, 10, 1, "\"device\":0"));
-    is_int((int64_t)linked.links.rows[0].row, 1, "device 0 first");
-    is_int(ap_row_device(linked.run.trace, linked.links.rows[1].row), 1, "then device 1");
+    is_int((int64_t)linked.links.row[0], 1, "device 0 first");
+    is_int(ap_row_device(linked.run.trace, linked.links.row[1]), 1, "then device 1");
     end(&linked);
 }
 

@@ -91,19 +91,19 @@ static enum ap_status count_work(struct calls *calls, int64_t device, struct ap_
     const struct ap_trace *trace = calls->trace;
     bool kernels = calls->kind == AP_RANK_CALL_kernel;
     for (size_t i = 0; i < calls->facts->links.count; i++) {
-        const struct ap_device_row *row = &calls->facts->links.rows[i];
+        struct ap_device_row row = ap_device_row_at(&calls->facts->links, i);
         uint64_t key;
-        if (!ap_row_is_of(trace, row->row, 1u << (kernels ? AP_KIND_kernel : AP_KIND_memcpy)) ||
-            ap_row_device(trace, row->row) != device ||
-            (kernels && ap_kernel_is_communication(&calls->facts->families, trace, row->row)))
+        if (!ap_row_is_of(trace, row.row, 1u << (kernels ? AP_KIND_kernel : AP_KIND_memcpy)) ||
+            ap_row_device(trace, row.row) != device ||
+            (kernels && ap_kernel_is_communication(&calls->facts->families, trace, row.row)))
             continue;
-        int64_t bytes = kernels ? 0 : ap_row_bytes(trace, row->row);
+        int64_t bytes = kernels ? 0 : ap_row_bytes(trace, row.row);
         uint32_t size = bytes > 0 ? (uint32_t)(bytes ^ bytes >> 32) : 0;
-        struct ap_str signature = kernels ? signature_of(trace, row->op) : (struct ap_str){ 0 };
-        int64_t dur_ns = trace->events.dur_ns[row->row];
-        AP_TRY(count_call(calls, row->row, dur_ns, signature, size, &key, reterr));
+        struct ap_str signature = kernels ? signature_of(trace, row.op) : (struct ap_str){ 0 };
+        int64_t dur_ns = trace->events.dur_ns[row.row];
+        AP_TRY(count_call(calls, row.row, dur_ns, signature, size, &key, reterr));
         if (kernels)
-            count_in_step(calls, row->row, row->launch, dur_ns, key);
+            count_in_step(calls, row.row, row.launch, dur_ns, key);
     }
     return AP_OK;
 }

@@ -58,8 +58,8 @@ static int64_t busiest_device(const struct ap_facts *facts)
     int64_t busiest = -1;
     size_t most = 0, count = 0;
     for (size_t i = 0; i < facts->links.count; i++) {
-        int64_t device = ap_row_device(facts->trace, facts->links.rows[i].row);
-        bool same = i && device == ap_row_device(facts->trace, facts->links.rows[i - 1].row);
+        int64_t device = ap_row_device(facts->trace, facts->links.row[i]);
+        bool same = i && device == ap_row_device(facts->trace, facts->links.row[i - 1]);
         count = same ? count + 1 : 1;
         if (count > most) {
             most = count;
@@ -87,8 +87,8 @@ static enum ap_status add_device(struct ap_rank_timeline *timeline, struct ap_er
     const struct ap_links *links = &timeline->facts->links;
     timeline->device = busiest_device(timeline->facts);
     for (size_t i = 0; i < links->count; i++)
-        if (ap_row_device(timeline->facts->trace, links->rows[i].row) == timeline->device)
-            AP_TRY(add_device_row(timeline, links->rows[i].row, reterr));
+        if (ap_row_device(timeline->facts->trace, links->row[i]) == timeline->device)
+            AP_TRY(add_device_row(timeline, links->row[i], reterr));
     return AP_OK;
 }
 

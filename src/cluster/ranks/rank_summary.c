@@ -87,9 +87,9 @@ static enum ap_status add_steps(struct summary *summary, struct ap_error *reterr
 static uint32_t launch_of(const struct summary *summary, const struct ap_collective_row *row, size_t *link)
 {
     const struct ap_links *links = &summary->facts->links;
-    while (*link < links->count && links->rows[*link].row != row->row)
+    while (*link < links->count && links->row[*link] != row->row)
         (*link)++;
-    return *link < links->count ? links->rows[*link].launch : AP_NO_ROW;
+    return *link < links->count ? ap_launch_at(links, *link) : AP_NO_ROW;
 }
 
 static int64_t step_at(const struct summary *summary, uint32_t row)

@@ -124,7 +124,7 @@ static void take_launch(struct finding *finding, const struct ap_graph_launch *l
     uint32_t first = AP_NO_ROW;
     for (uint32_t i = 0; i < launch->count; i++) {
         const struct ap_mapped_kernel *mapped = ap_graph_mapped(graphs, launch, i);
-        uint32_t row = finding->facts->links.rows[graphs->places[launch->first + i]].row;
+        uint32_t row = finding->facts->links.row[graphs->places[launch->first + i]];
         if (!mapped || !mapped->op)
             continue;
         if (!before || before->call != mapped->call || first == AP_NO_ROW)
@@ -386,10 +386,10 @@ static void add_ns(struct ap_compute *compute, int64_t *sum_ns, int64_t ns)
 }
 
 /* The number of the call that a kernel is of, or AP_ROW_SET_NONE. */
-static uint32_t call_of(const struct finding *finding, const struct ap_device_row *linked)
+static uint32_t call_of(const struct finding *finding, struct ap_device_row linked)
 {
-    bool is_mapped = finding->mapped && finding->mapped[linked->row];
-    uint32_t row = is_mapped ? finding->replayed[linked->row] : counted_around(finding, linked->op);
+    bool is_mapped = finding->mapped && finding->mapped[linked.row];
+    uint32_t row = is_mapped ? finding->replayed[linked.row] : counted_around(finding, linked.op);
     return row == AP_NO_ROW ? AP_ROW_SET_NONE : ap_row_set_number(&finding->compute->counted, row);
 }
 
@@ -424,12 +424,12 @@ static enum ap_status take_call_kernel(struct finding *finding, uint32_t call, u
     return AP_OK;
 }
 
-static enum ap_status take_kernel(struct finding *finding, const struct ap_device_row *linked, struct ap_error *reterr)
+static enum ap_status take_kernel(struct finding *finding, struct ap_device_row linked, struct ap_error *reterr)
 {
     struct ap_compute *compute = finding->compute;
     const struct ap_trace *trace = finding->trace;
-    int64_t ns = trace->events.dur_ns[linked->row];
-    unsigned told = finding->facts->families.of_name[trace->events.name[linked->row]];
+    int64_t ns = trace->events.dur_ns[linked.row];
+    unsigned told = finding->facts->families.of_name[trace->events.name[linked.row]];
     add_ns(compute, &compute->kernel_ns, ns);
     if (told & AP_KERNEL_DEQUANTIZES) {
         add_ns(compute, &compute->dequantize_ns, ns);
@@ -439,7 +439,7 @@ static enum ap_status take_kernel(struct finding *finding, const struct ap_devic
         add_ns(compute, &compute->turn_ns, ns);
     uint32_t call = call_of(finding, linked);
     compute->other_count += call == AP_ROW_SET_NONE;
-    return call == AP_ROW_SET_NONE ? AP_OK : take_call_kernel(finding, call, linked->row, reterr);
+    return call == AP_ROW_SET_NONE ? AP_OK : take_call_kernel(finding, call, linked.row, reterr);
 }
 
 static enum ap_status take_kernels(struct finding *finding, struct ap_error *reterr)
@@ -450,9 +450,9 @@ static enum ap_status take_kernels(struct finding *finding, struct ap_error *ret
     AP_TRY(AP_ALLOC(finding->compute->gate, finding->kernel_of, calls, reterr));
     memset(finding->kernel_of, 0xff, calls * sizeof(finding->kernel_of[0])); /* AP_NO_ROW */
     for (size_t i = 0; i < links->count; i++)
-        if (ap_row_kind(finding->trace->events.tag[links->rows[i].row]) == AP_KIND_kernel &&
-            !ap_kernel_is_communication(&finding->facts->families, finding->trace, links->rows[i].row))
-            AP_TRY(take_kernel(finding, &links->rows[i], reterr));
+        if (ap_row_kind(finding->trace->events.tag[links->row[i]]) == AP_KIND_kernel &&
+            !ap_kernel_is_communication(&finding->facts->families, finding->trace, links->row[i]))
+            AP_TRY(take_kernel(finding, ap_device_row_at(links, i), reterr));
     return AP_OK;
 }
 
@@ -540,8 +540,8 @@ static enum ap_status find_all(struct finding *finding, struct ap_error *reterr)
     forget_pairs(finding);
     if (!compute->counted.count) {
         for (size_t i = 0; i < finding->facts->links.count; i++)
-            if (ap_row_kind(finding->trace->events.tag[finding->facts->links.rows[i].row]) == AP_KIND_kernel)
-                add_ns(compute, &compute->kernel_ns, finding->trace->events.dur_ns[finding->facts->links.rows[i].row]);
+            if (ap_row_kind(finding->trace->events.tag[finding->facts->links.row[i]]) == AP_KIND_kernel)
+                add_ns(compute, &compute->kernel_ns, finding->trace->events.dur_ns[finding->facts->links.row[i]]);
         return AP_OK;
     }
     if (!compute->is_host)

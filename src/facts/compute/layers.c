@@ -115,9 +115,9 @@ static void add_device_work(struct finding *finding)
     const struct ap_links *links = &finding->facts->links;
     for (size_t i = 0; i < links->count; i++) {
         bool backward;
-        struct ap_layer *layer = layer_of(finding, ap_work_cause(finding->trace, &links->rows[i]), &backward);
+        struct ap_layer *layer = layer_of(finding, ap_work_cause(finding->trace, ap_device_row_at(links, i)), &backward);
         add_ns(finding, backward ? &layer->backward_device_ns : &layer->forward_device_ns,
-               finding->trace->events.dur_ns[links->rows[i].row]);
+               finding->trace->events.dur_ns[links->row[i]]);
     }
 }
 

@@ -183,20 +183,20 @@ static void take_queued(struct ap_engine_steps *steps, struct ap_engine_step *st
         add_ns(steps, &step->queued_ns, start_ns - from_ns);
 }
 
-static void take_row(struct finding *finding, struct ap_engine_step *step, const struct ap_device_row *linked,
+static void take_row(struct finding *finding, struct ap_engine_step *step, struct ap_device_row linked,
                      struct covered *covered)
 {
     const struct ap_trace *trace = finding->trace;
-    int64_t start_ns = trace->events.start_ns[linked->row], end_ns = ap_row_end_ns(trace, linked->row);
-    take_queued(finding->steps, step, ap_row_end_ns(trace, linked->launch), start_ns, covered,
-                ap_row_device(trace, linked->row));
-    take_busy(finding->steps, step, ap_row_device(trace, linked->row), start_ns, end_ns, covered);
+    int64_t start_ns = trace->events.start_ns[linked.row], end_ns = ap_row_end_ns(trace, linked.row);
+    take_queued(finding->steps, step, ap_row_end_ns(trace, linked.launch), start_ns, covered,
+                ap_row_device(trace, linked.row));
+    take_busy(finding->steps, step, ap_row_device(trace, linked.row), start_ns, end_ns, covered);
     if (step->device_start_ns == AP_START_UNKNOWN || start_ns < step->device_start_ns)
         step->device_start_ns = start_ns;
     if (end_ns > step->device_end_ns)
         step->device_end_ns = end_ns;
     add_ns(finding->steps, &step->work_ns, end_ns - start_ns);
-    if (ap_call_kind_of(&finding->facts->calls, trace, linked->launch) == AP_CALL_graph_launch)
+    if (ap_call_kind_of(&finding->facts->calls, trace, linked.launch) == AP_CALL_graph_launch)
         add_ns(finding->steps, &step->graph_ns, end_ns - start_ns);
     step->device_rows++;
 }
@@ -208,11 +208,11 @@ static enum ap_status take_work(struct finding *finding, struct ap_error *reterr
     struct covered *covered; /* by step */
     AP_TRY(AP_ALLOC_CLEARED(steps->gate, covered, steps->count, reterr));
     for (size_t i = 0, near = 0; i < links->count; i++) {
-        if (links->rows[i].launch == AP_NO_ROW)
+        if (ap_launch_at(links, i) == AP_NO_ROW)
             continue;
-        size_t step = step_near(steps, &near, finding->trace->events.start_ns[links->rows[i].launch]);
+        size_t step = step_near(steps, &near, finding->trace->events.start_ns[ap_launch_at(links, i)]);
         if (step < steps->count)
-            take_row(finding, &steps->steps[step], &links->rows[i], &covered[step]);
+            take_row(finding, &steps->steps[step], ap_device_row_at(links, i), &covered[step]);
     }
     AP_FREE(steps->gate, covered, steps->count);
     return AP_OK;

@@ -22,17 +22,17 @@ struct finding {
 
 static bool is_kernel(const struct finding *finding, size_t place)
 {
-    return ap_row_kind(finding->trace->events.tag[finding->facts->links.rows[place].row]) == AP_KIND_kernel;
+    return ap_row_kind(finding->trace->events.tag[finding->facts->links.row[place]]) == AP_KIND_kernel;
 }
 
 static uint32_t track_at(const struct finding *finding, size_t place)
 {
-    return finding->trace->events.track[finding->facts->links.rows[place].row];
+    return finding->trace->events.track[finding->facts->links.row[place]];
 }
 
 static uint32_t row_at(const struct finding *finding, size_t at)
 {
-    return finding->facts->links.rows[finding->repeats->places[at]].row;
+    return finding->facts->links.row[finding->repeats->places[at]];
 }
 
 /* ---- the stream ---- */
@@ -49,8 +49,8 @@ static enum ap_status busiest_stream(struct finding *finding, uint32_t *ret_trac
     AP_TRY(AP_ALLOC_CLEARED(repeats->gate, sums_ns, count, reterr));
     for (size_t i = 0; i < links->count; i++)
         if (is_kernel(finding, i) && track_at(finding, i) < count)
-            sums_ns[track_at(finding, i)] = ap_add_sat(
-                sums_ns[track_at(finding, i)], finding->trace->events.dur_ns[links->rows[i].row], &repeats->overflowed);
+            sums_ns[track_at(finding, i)] = ap_add_sat(sums_ns[track_at(finding, i)],
+                                                       finding->trace->events.dur_ns[links->row[i]], &repeats->overflowed);
     for (uint32_t track = 0; track < count; track++)
         if (sums_ns[track] > 0 && (*ret_track == AP_NO_ROW || sums_ns[track] > sums_ns[*ret_track]))
             *ret_track = track;
@@ -73,7 +73,7 @@ static enum ap_status take_stream(struct finding *finding, uint32_t track, struc
         if (!is_kernel(finding, i) || track_at(finding, i) != track)
             continue;
         repeats->places[at] = i;
-        finding->names[at++] = finding->trace->events.name[links->rows[i].row];
+        finding->names[at++] = finding->trace->events.name[links->row[i]];
     }
     return AP_OK;
 }

@@ -18,7 +18,7 @@ struct ap_fusion_found {
 
 struct ap_layer_repeats {
     struct ap_gate *gate;
-    size_t *places; /* in links->rows: kernels of the stream, in order of start */
+    size_t *places; /* in links->row: kernels of the stream, in order of start */
     size_t count;
     uint8_t *covered; /* by place: stands in a run of repeats */
     struct ap_kernel_period period;

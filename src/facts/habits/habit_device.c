@@ -24,7 +24,7 @@ static inline bool launched_before(const void *context, uint32_t a, uint32_t b)
 {
     const struct ap_facts *facts = context;
     const int64_t *start_ns = facts->trace->events.start_ns;
-    AP_SMALLER_FIRST(start_ns[facts->links.rows[a].launch], start_ns[facts->links.rows[b].launch]);
+    AP_SMALLER_FIRST(start_ns[ap_launch_at(&facts->links, a)], start_ns[ap_launch_at(&facts->links, b)]);
     return a < b;
 }
 
@@ -33,9 +33,9 @@ static void add_up(struct launches *launches, const struct ap_facts *facts, cons
     const struct ap_events *events = &facts->trace->events;
     int64_t sum_ns = 0;
     for (size_t i = 0; i < launches->count; i++) {
-        const struct ap_device_row *row = &facts->links.rows[order[i]];
-        sum_ns = ap_add_sat(sum_ns, events->dur_ns[row->row], overflowed);
-        launches->list[i] = (struct launch){ events->start_ns[row->launch], sum_ns };
+        struct ap_device_row row = ap_device_row_at(&facts->links, order[i]);
+        sum_ns = ap_add_sat(sum_ns, events->dur_ns[row.row], overflowed);
+        launches->list[i] = (struct launch){ events->start_ns[row.launch], sum_ns };
     }
 }
 
@@ -46,7 +46,7 @@ static enum ap_status read_launches(struct launches *launches, const struct ap_f
     uint32_t *order;
     AP_TRY(AP_ALLOC(gate, order, facts->links.count, reterr));
     for (size_t i = 0; i < facts->links.count; i++)
-        if (facts->links.rows[i].launch != AP_NO_ROW)
+        if (ap_launch_at(&facts->links, i) != AP_NO_ROW)
             order[launches->count++] = (uint32_t)i;
     enum ap_status status = ap_sort_list(gate, order, launches->count, launched_before, facts, reterr);
     AP_AND_THEN(status, AP_ALLOC(gate, launches->list, facts->links.count, reterr));
@@ -173,7 +173,7 @@ enum ap_status ap_habits_of_devices(struct ap_habits *habits, const struct ap_fa
     if (status == AP_OK) {
         status = ap_merged_work_init(&merged, facts->trace, &facts->links, habits->gate, reterr);
         if (status == AP_OK) {
-            int64_t first_ns = facts->trace->events.start_ns[ap_merged_work_at(&merged, 0)->row];
+            int64_t first_ns = facts->trace->events.start_ns[facts->links.row[ap_merged_work_at(&merged, 0)]];
             add_devices(habits, &facts->split.captures, &launches, /* up to the last work */
                         (struct ap_gap_walk){ .merged = &merged, .busy_to_ns = first_ns, .end_ns = INT64_MIN });
         }

@@ -43,8 +43,8 @@ static enum ap_status find_launches(struct finding *finding, const struct ap_lin
 {
     AP_TRY(ap_row_set_init(&finding->with_work, finding->gate, finding->trace->events.count, reterr));
     for (size_t i = 0; i < links->count; i++)
-        if (links->rows[i].launch != AP_NO_ROW)
-            (void)ap_row_set_add(&finding->with_work, links->rows[i].launch);
+        if (ap_launch_at(links, i) != AP_NO_ROW)
+            (void)ap_row_set_add(&finding->with_work, ap_launch_at(links, i));
     return AP_OK;
 }
 

@@ -11,7 +11,7 @@ static inline bool starts_before(const void *context, uint32_t a, uint32_t b)
 {
     const struct ap_merged_work *merged = context;
     const int64_t *start_ns = merged->trace->events.start_ns;
-    int64_t start_a_ns = start_ns[merged->links->rows[a].row], start_b_ns = start_ns[merged->links->rows[b].row];
+    int64_t start_a_ns = start_ns[merged->links->row[a]], start_b_ns = start_ns[merged->links->row[b]];
     return start_a_ns != start_b_ns ? start_a_ns < start_b_ns : a < b;
 }
 
@@ -20,7 +20,7 @@ enum ap_status ap_merged_work_init(struct ap_merged_work *merged, const struct a
 {
     size_t count = links->count;
     *merged = (struct ap_merged_work){ .gate = gate, .trace = trace, .links = links };
-    if (!count || ap_row_device(trace, links->rows[0].row) == ap_row_device(trace, links->rows[count - 1].row))
+    if (!count || ap_row_device(trace, links->row[0]) == ap_row_device(trace, links->row[count - 1]))
         return AP_OK;
     AP_TRY(AP_ALLOC(gate, merged->order, count, reterr));
     for (size_t i = 0; i < count; i++)
@@ -40,15 +40,15 @@ bool ap_gap_next(struct ap_gap_walk *walk, struct ap_gap *ret_gap)
     const struct ap_merged_work *merged = walk->merged;
     const struct ap_trace *trace = merged->trace;
     while (walk->at <= merged->links->count) {
-        const struct ap_device_row *work = walk->at < merged->links->count ? ap_merged_work_at(merged, walk->at) : NULL;
-        int64_t start_ns = work ? trace->events.start_ns[work->row] : walk->end_ns;
-        int64_t end_ns = work ? ap_row_end_ns(trace, work->row) : walk->end_ns, from_ns = walk->busy_to_ns;
+        uint32_t work = walk->at < merged->links->count ? ap_merged_work_at(merged, walk->at) : AP_NO_ROW;
+        uint32_t row = work == AP_NO_ROW ? AP_NO_ROW : merged->links->row[work];
+        int64_t start_ns = row == AP_NO_ROW ? walk->end_ns : trace->events.start_ns[row];
+        int64_t end_ns = row == AP_NO_ROW ? walk->end_ns : ap_row_end_ns(trace, row), from_ns = walk->busy_to_ns;
         walk->at++;
         walk->busy_to_ns = end_ns > from_ns ? end_ns : from_ns;
         if (start_ns <= from_ns)
             continue;
-        uint32_t number = work ? (uint32_t)(work - merged->links->rows) : AP_NO_ROW;
-        *ret_gap = (struct ap_gap){ from_ns, start_ns, number, walk->count++ };
+        *ret_gap = (struct ap_gap){ from_ns, start_ns, work, walk->count++ };
         return true;
     }
     return false;

@@ -11,7 +11,7 @@ struct ap_merged_work {
     struct ap_gate *gate;
     const struct ap_trace *trace;
     const struct ap_links *links;
-    uint32_t *order; /* numbers of links->rows by start; NULL where one device has them so already */
+    uint32_t *order; /* numbers of links->row by start; NULL where one device has them so already */
 };
 
 /** Borrows both. @merged may be released after a failure too. */
@@ -20,14 +20,15 @@ AP_MUST_CHECK enum ap_status ap_merged_work_init(struct ap_merged_work *merged, 
                                                  struct ap_error *reterr);
 void ap_merged_work_release(struct ap_merged_work *merged);
 
-static inline const struct ap_device_row *ap_merged_work_at(const struct ap_merged_work *merged, size_t i)
+/** Its place in links->row. */
+static inline uint32_t ap_merged_work_at(const struct ap_merged_work *merged, size_t i)
 {
-    return &merged->links->rows[merged->order ? merged->order[i] : i];
+    return merged->order ? merged->order[i] : (uint32_t)i;
 }
 
 struct ap_gap {
     int64_t start_ns, end_ns;
-    uint32_t work;   /* what ended it: number in links->rows; AP_NO_ROW = nothing */
+    uint32_t work;   /* what ended it: number in links->row; AP_NO_ROW = nothing */
     uint32_t number; /* in order of time */
 };
 

@@ -103,8 +103,8 @@ static struct feeding feeding_of(const struct attribution *a, const struct ap_ga
     struct feeding feeding = { a->input->main_track, AP_NO_ROW, gap->end_ns, gap->end_ns };
     if (gap->work == AP_NO_ROW)
         return feeding;
-    uint32_t op = a->input->links->rows[gap->work].op;
-    feeding.launch = a->input->links->rows[gap->work].launch;
+    uint32_t op = ap_op_at(a->input->links, gap->work);
+    feeding.launch = ap_launch_at(a->input->links, gap->work);
     if (feeding.launch != AP_NO_ROW) {
         feeding.track = a->trace->events.track[feeding.launch];
         feeding.host_end_ns = within(a->trace->events.start_ns[feeding.launch], gap);

@@ -72,10 +72,10 @@ static enum ap_status does_work_repeat(bool *ret_repeats, const struct ap_split 
     uint8_t *ran_first; /* by name */
     AP_TRY(AP_ALLOC_CLEARED(split->gate, ran_first, name_count, reterr));
     for (size_t i = 0; i < links->count; i++)
-        if (piece_of(split, trace->events.start_ns[links->rows[i].row]) == 0)
-            ran_first[trace->events.name[links->rows[i].row]] = true;
+        if (piece_of(split, trace->events.start_ns[links->row[i]]) == 0)
+            ran_first[trace->events.name[links->row[i]]] = true;
     for (size_t i = 0; i < links->count; i++) {
-        uint32_t row = links->rows[i].row;
+        uint32_t row = links->row[i];
         bool is_last = piece_of(split, trace->events.start_ns[row]) == WINDOW_PIECES - 1;
         last_count += is_last;
         again_count += is_last && ran_first[trace->events.name[row]];

@@ -158,7 +158,7 @@ static void sweep_rows(struct sweep *sweep, const struct ap_merged_work *merged,
     for (int class = 0; class < AP_SPLIT_CLASS_COUNT_; class ++)
         sweep->covers[class].to_ns = INT64_MIN;
     for (size_t i = 0; i < merged->links->count; i++) {
-        uint32_t row = ap_merged_work_at(merged, i)->row;
+        uint32_t row = merged->links->row[ap_merged_work_at(merged, i)];
         cover_row(sweep, (int)class_of(trace, row, families), trace->events.start_ns[row], ap_row_end_ns(trace, row));
     }
 }
@@ -166,12 +166,11 @@ static void sweep_rows(struct sweep *sweep, const struct ap_merged_work *merged,
 static struct ap_gap_detail detail_of(const struct ap_gap *gap, const struct ap_trace *trace, const struct ap_links *links,
                                       uint32_t main_track)
 {
-    const struct ap_device_row *work = gap->work == AP_NO_ROW ? NULL : &links->rows[gap->work];
-    struct ap_gap_detail detail = {
-        .start_ns = gap->start_ns, .end_ns = gap->end_ns, .next = work ? work->row : AP_NO_ROW, .track = main_track
-    };
-    if (work && work->launch != AP_NO_ROW)
-        detail.track = trace->events.track[work->launch];
+    uint32_t next = gap->work == AP_NO_ROW ? AP_NO_ROW : links->row[gap->work];
+    uint32_t launch = gap->work == AP_NO_ROW ? AP_NO_ROW : ap_launch_at(links, gap->work);
+    struct ap_gap_detail detail = { .start_ns = gap->start_ns, .end_ns = gap->end_ns, .next = next, .track = main_track };
+    if (launch != AP_NO_ROW)
+        detail.track = trace->events.track[launch];
     memset(detail.host_row, 0xff, sizeof(detail.host_row));
     return detail;
 }
@@ -199,7 +198,7 @@ static int64_t last_end_ns(const struct ap_trace *trace, const struct ap_links *
 {
     int64_t end_ns = INT64_MIN;
     for (size_t i = 0; i < links->count; i++) {
-        int64_t row_end_ns = ap_row_end_ns(trace, links->rows[i].row);
+        int64_t row_end_ns = ap_row_end_ns(trace, links->row[i]);
         end_ns = row_end_ns > end_ns ? row_end_ns : end_ns;
     }
     return end_ns;
@@ -210,7 +209,7 @@ static void set_window(struct ap_split *split, const struct ap_merged_work *merg
     const struct ap_trace *trace = merged->trace;
     split->has_gpu = merged->links->count;
     if (split->has_gpu) {
-        split->start_ns = trace->events.start_ns[ap_merged_work_at(merged, 0)->row];
+        split->start_ns = trace->events.start_ns[merged->links->row[ap_merged_work_at(merged, 0)]];
         split->end_ns = last_end_ns(trace, merged->links);
     } else if (trace->has_window) {
         split->start_ns = trace->window_start_ns;

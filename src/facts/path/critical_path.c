@@ -187,7 +187,7 @@ static uint32_t awaited_by_stream(const struct walk *walk, uint32_t work)
 
 static void release_by_host(const struct walk *walk, uint32_t work, struct release *release)
 {
-    uint32_t launch = ap_path_work(walk->index, work)->launch, op = ap_path_work(walk->index, work)->op;
+    uint32_t launch = ap_path_work(walk->index, work).launch, op = ap_path_work(walk->index, work).op;
     uint32_t row = launch != AP_NO_ROW ? launch : op;
     if (row == AP_NO_ROW || walk->trace->events.start_ns[row] <= (release->known ? release->ns : INT64_MIN))
         return;
@@ -217,8 +217,8 @@ static void release_by_time(const struct walk *walk, uint32_t work, struct relea
     uint32_t other = ap_path_work_ended(index, walk->now_ns);
     if (other == AP_NO_WORK || ap_work_start_ns(index, other) >= walk->now_ns ||
         walk->now_ns - ap_work_end_ns(index, other) > near_ns ||
-        walk->trace->events.track[ap_path_work(index, other)->row] ==
-            walk->trace->events.track[ap_path_work(index, work)->row])
+        walk->trace->events.track[ap_path_work(index, other).row] ==
+            walk->trace->events.track[ap_path_work(index, work).row])
         return;
     release_by_work(walk, other, AP_PATH_EDGE_inferred_wait, release);
 }
@@ -238,7 +238,7 @@ static struct release find_release(const struct walk *walk, uint32_t work)
 
 static enum ap_path_class gap_class(const struct walk *walk, uint32_t work, const struct release *release)
 {
-    uint32_t launch = ap_path_work(walk->index, work)->launch;
+    uint32_t launch = ap_path_work(walk->index, work).launch;
     int64_t from_ns = release->ns;
     if (release->work == AP_NO_WORK && launch != AP_NO_ROW && ap_row_end_ns(walk->trace, launch) > from_ns)
         from_ns = ap_row_end_ns(walk->trace, launch); /* the call itself may take long, where it loads a module */
@@ -260,7 +260,7 @@ static enum ap_status leave_unknown(struct walk *walk, struct ap_error *reterr)
 
 static enum ap_status step_on_stream(struct walk *walk, struct ap_error *reterr)
 {
-    uint32_t work = walk->work, row = ap_path_work(walk->index, work)->row;
+    uint32_t work = walk->work, row = ap_path_work(walk->index, work).row;
     AP_TRY(add_piece(walk, walk->trace->events.start_ns[row], work_class(walk, row), false, row, reterr));
     if (walk->now_ns <= walk->path->start_ns)
         return AP_OK;

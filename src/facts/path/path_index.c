@@ -54,7 +54,7 @@ enum ap_status ap_path_names(const struct ap_trace *trace, struct ap_gate *gate,
 static bool is_by_track(const struct ap_links *links, const uint32_t *track)
 {
     for (size_t i = 1; i < links->count; i++)
-        if (track[links->rows[i - 1].row] > track[links->rows[i].row])
+        if (track[links->row[i - 1]] > track[links->row[i]])
             return false;
     return true;
 }
@@ -67,12 +67,12 @@ static enum ap_status list_work(struct ap_path_index *index, const struct ap_lin
     index->first_work = ap_mem_cleared(index->gate, first_bytes);
     if (!index->first_work)
         return ap_fail_memory(index->gate, reterr);
-    index->linked = links->rows;
+    index->links = links;
     index->work_count = links->count;
     index->launched_count = links->linked_count;
     const uint32_t *track = index->trace->events.track;
     for (size_t i = 0; i < links->count; i++)
-        index->first_work[track[links->rows[i].row] + 1]++;
+        index->first_work[track[links->row[i]] + 1]++;
     for (size_t i = 0; i < index->track_count; i++)
         index->first_work[i + 1] += index->first_work[i];
     if (is_by_track(links, track))
@@ -81,7 +81,7 @@ static enum ap_status list_work(struct ap_path_index *index, const struct ap_lin
     /* A track is of one device, so that the links, by device and start, fill each one in order of time. After this
      * first_work[i] is where track i ends. */
     for (size_t i = 0; i < links->count; i++)
-        index->work[index->first_work[track[links->rows[i].row]]++] = (uint32_t)i;
+        index->work[index->first_work[track[links->row[i]]]++] = (uint32_t)i;
     memmove(index->first_work + 1, index->first_work, first_bytes - sizeof(index->first_work[0]));
     index->first_work[0] = 0;
     return AP_OK;
@@ -173,7 +173,7 @@ size_t ap_path_rows_before(const struct ap_path_index *index, const struct ap_pa
  * when the last piece is handed over, which is a little before the copy ends. */
 static bool is_awaited_copy(const struct ap_path_index *index, uint32_t work)
 {
-    uint32_t launch = ap_path_work(index, work)->launch, row = ap_path_work(index, work)->row;
+    uint32_t launch = ap_path_work(index, work).launch, row = ap_path_work(index, work).row;
     if (launch == AP_NO_ROW || !ap_row_is_of(index->trace, row, 1u << AP_KIND_memcpy))
         return false;
     int64_t start_ns = ap_work_start_ns(index, work), end_ns = ap_work_end_ns(index, work);
@@ -191,11 +191,11 @@ static enum ap_status find_copies(const struct ap_path_index *index, struct ap_k
     AP_TRY(ap_key_table_init(copies, index->gate, count, 1, (uint32_t)index->trace->events.count, reterr));
     for (uint32_t i = 0; i < index->work_count && count; i++)
         if (is_awaited_copy(index, i))
-            ap_key_table_add(copies, ap_path_work(index, i)->launch + 1);
+            ap_key_table_add(copies, ap_path_work(index, i).launch + 1);
     AP_TRY(ap_key_table_finish(copies, reterr));
     for (uint32_t i = 0; i < index->work_count && count; i++)
         if (is_awaited_copy(index, i))
-            *ap_key_table_find(copies, ap_path_work(index, i)->launch + 1) = i;
+            *ap_key_table_find(copies, ap_path_work(index, i).launch + 1) = i;
     return AP_OK;
 }
 

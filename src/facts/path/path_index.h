@@ -31,8 +31,8 @@ struct ap_path_index {
     struct ap_gate *gate;
     const struct ap_trace *trace;
     uint8_t *names;
-    const struct ap_device_row *linked;
-    uint32_t *work;        /* GPU work by track, then start: places in linked; NULL where it stands there so */
+    const struct ap_links *links;
+    uint32_t *work;        /* GPU work by track, then start: places in links->row; NULL where it stands there so */
     uint32_t *first_work;  /* by track; NULL where there is no work */
     uint32_t *work_by_end; /* of all streams; NULL = in the order of work */
     size_t work_count, track_count;
@@ -81,9 +81,9 @@ uint32_t ap_path_work_ended(const struct ap_path_index *index, int64_t ns);
 /** The GPU work that the blocking call number @blocking waited for, ended by @ns; AP_NO_WORK where it found none running. */
 uint32_t ap_path_awaited(const struct ap_path_index *index, size_t blocking, int64_t ns);
 
-static inline const struct ap_device_row *ap_path_work(const struct ap_path_index *index, size_t work)
+static inline struct ap_device_row ap_path_work(const struct ap_path_index *index, size_t work)
 {
-    return &index->linked[index->work ? index->work[work] : work];
+    return ap_device_row_at(index->links, index->work ? index->work[work] : work);
 }
 
 static inline uint32_t ap_path_work_by_end(const struct ap_path_index *index, size_t at)
@@ -93,18 +93,18 @@ static inline uint32_t ap_path_work_by_end(const struct ap_path_index *index, si
 
 static inline int64_t ap_work_start_ns(const struct ap_path_index *index, uint32_t work)
 {
-    return index->trace->events.start_ns[ap_path_work(index, work)->row];
+    return index->trace->events.start_ns[ap_path_work(index, work).row];
 }
 
 static inline int64_t ap_work_end_ns(const struct ap_path_index *index, uint32_t work)
 {
-    return ap_row_end_ns(index->trace, ap_path_work(index, work)->row);
+    return ap_row_end_ns(index->trace, ap_path_work(index, work).row);
 }
 
 /** The work before it on its stream, or AP_NO_WORK. */
 static inline uint32_t ap_path_previous_on_stream(const struct ap_path_index *index, uint32_t work)
 {
-    uint32_t track = index->trace->events.track[ap_path_work(index, work)->row];
+    uint32_t track = index->trace->events.track[ap_path_work(index, work).row];
     return work > index->first_work[track] ? work - 1 : AP_NO_WORK;
 }
 

@@ -171,7 +171,7 @@ static enum ap_status reorder(struct ap_gate *gate, void **array, size_t count, 
 /* Work that was not launched in the trace came before all that was. */
 static int64_t launch_ns(const struct ap_path_index *index, size_t work)
 {
-    uint32_t launch = ap_path_work(index, work)->launch;
+    uint32_t launch = ap_path_work(index, work).launch;
     return launch == AP_NO_ROW ? INT64_MIN : index->trace->events.start_ns[launch];
 }
 

@@ -84,7 +84,7 @@ struct ap_replay_build {
 static inline bool ap_replay_is_launched(const struct ap_replay_build *build, uint32_t work)
 {
     const struct ap_trace *trace = build->trace;
-    uint32_t launch = ap_path_work(build->index, work)->launch;
+    uint32_t launch = ap_path_work(build->index, work).launch;
     return launch != AP_NO_ROW && trace->events.start_ns[launch] != AP_START_UNKNOWN &&
            ap_row_is_of(trace, launch, AP_HOST_KINDS) && trace->events.dur_ns[launch] >= 0;
 }

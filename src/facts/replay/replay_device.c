@@ -41,7 +41,7 @@ struct releases {
 /* AP_NO_ROW where the launch is not among the tasks. */
 static uint32_t launch_of(const struct ap_replay_build *build, uint32_t work)
 {
-    return build->task_of_launch[work] == AP_NO_TASK ? AP_NO_ROW : ap_path_work(build->index, work)->launch;
+    return build->task_of_launch[work] == AP_NO_TASK ? AP_NO_ROW : ap_path_work(build->index, work).launch;
 }
 
 /* ----------------------------------------------------------------------------------------------- usual overheads */
@@ -147,8 +147,8 @@ static void release_by_time(const struct ap_replay_build *build, uint32_t work, 
     size_t ended = ended_by(index, releases, start_ns);
     uint32_t other = ended ? ap_path_work_by_end(index, ended - 1) : AP_NO_WORK;
     if (other == AP_NO_WORK || start_ns - ap_work_end_ns(index, other) > near_ns ||
-        build->trace->events.track[ap_path_work(index, other)->row] ==
-            build->trace->events.track[ap_path_work(index, work)->row])
+        build->trace->events.track[ap_path_work(index, other).row] ==
+            build->trace->events.track[ap_path_work(index, work).row])
         return;
     release_by_work(build, work, other, AP_REPLAY_EDGE_inferred_wait, usual, releases);
 }
@@ -161,7 +161,7 @@ static bool filled_device(const struct ap_replay_build *build, uint32_t other, u
     int64_t start_ns = ap_work_start_ns(index, work), other_ns = ap_work_start_ns(index, other);
     int64_t last_ns = (ap_work_end_ns(index, other) - other_ns) / LAST_PART;
     return other_ns <= released_ns && ap_work_end_ns(index, other) - start_ns <= last_ns &&
-           events->track[ap_path_work(index, other)->row] != events->track[ap_path_work(index, work)->row];
+           events->track[ap_path_work(index, other).row] != events->track[ap_path_work(index, work).row];
 }
 
 static void release_by_room(const struct ap_replay_build *build, uint32_t work, const struct usual *usual,
@@ -245,7 +245,7 @@ static enum ap_status add_edges(struct ap_replay_build *build, uint32_t work, co
 static enum ap_status add_work(struct ap_replay_build *build, uint32_t work, struct ap_error *reterr)
 {
     struct ap_replay_graph *graph = build->graph;
-    uint32_t row = ap_path_work(build->index, work)->row;
+    uint32_t row = ap_path_work(build->index, work).row;
     int64_t start_ns = ap_work_start_ns(build->index, work), end_ns = ap_work_end_ns(build->index, work);
     end_ns = end_ns > start_ns ? end_ns : start_ns;
     AP_TRY_ADD(build->gate, graph->tasks, graph->count, graph->capacity, reterr,

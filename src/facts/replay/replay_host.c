@@ -57,7 +57,7 @@ static enum ap_status mark_launches(struct ap_replay_build *build, struct ap_err
 {
     const struct ap_trace *trace = build->trace;
     for (uint32_t work = 0; work < build->index->work_count; work++) {
-        uint32_t launch = ap_path_work(build->index, work)->launch;
+        uint32_t launch = ap_path_work(build->index, work).launch;
         if (ap_replay_is_launched(build, work))
             AP_TRY(add_mark(build,
                             (struct ap_mark){ trace->events.start_ns[launch], trace->events.track[launch], launch, work,

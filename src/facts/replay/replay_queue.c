@@ -33,7 +33,7 @@ struct stream {
 
 static uint32_t launch_of(const struct ap_replay_build *build, uint32_t work)
 {
-    return ap_path_work(build->index, work)->launch;
+    return ap_path_work(build->index, work).launch;
 }
 
 static enum ap_status list_launches(struct stream *stream, size_t first, size_t end, struct ap_error *reterr)

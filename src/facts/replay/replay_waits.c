@@ -36,7 +36,7 @@ struct sweep {
 
 static uint32_t stream_of(const struct sweep *sweep, uint32_t work)
 {
-    return sweep->build->trace->events.track[ap_path_work(sweep->build->index, work)->row];
+    return sweep->build->trace->events.track[ap_path_work(sweep->build->index, work).row];
 }
 
 static enum ap_status list_calls(struct sweep *sweep, struct ap_error *reterr)
@@ -57,7 +57,7 @@ static enum ap_status list_launches(struct sweep *sweep, struct ap_error *reterr
 {
     const struct ap_replay_build *build = sweep->build;
     for (uint32_t work = 0; work < build->index->work_count; work++) {
-        uint32_t launch = ap_path_work(build->index, work)->launch;
+        uint32_t launch = ap_path_work(build->index, work).launch;
         if (ap_replay_is_launched(build, work))
             AP_TRY_ADD(build->gate, sweep->moments, sweep->count, sweep->capacity, reterr,
                        (struct moment){ build->trace->events.start_ns[launch], build->trace->events.track[launch], work });

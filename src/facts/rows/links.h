@@ -9,13 +9,14 @@
 
 struct ap_device_row {
     uint32_t row;
-    uint32_t launch; /* the first runtime or driver row with its key; AP_NO_ROW = not in the trace */
-    uint32_t op;     /* innermost operator (an annotation where there is none) that launched it; AP_NO_ROW = unknown */
+    uint32_t launch; /* as ap_launch_at() */
+    uint32_t op;     /* as ap_op_at() */
 };
 
 struct ap_links {
     struct ap_gate *gate;
-    struct ap_device_row *rows; /* all GPU work that is placed in time, by device, then start */
+    uint32_t *row;         /* all GPU work that is placed in time, by device, then start */
+    uint32_t *launch, *op; /* see below; NULL = of no row */
     size_t count;
     uint64_t linked_count;                            /* with a launch */
     bool external_id_is_of_call;                      /* rows of work name their call by External id, not an operator */
@@ -24,6 +25,23 @@ struct ap_links {
     uint64_t op_count;                                /* with an operator, no annotation alone */
     int64_t total_dur_ns, launched_dur_ns, op_dur_ns; /* of all rows; of those with a launch; with an operator */
 };
+
+/** What launched the row at this place: the first runtime or driver row with its key; AP_NO_ROW = not in the trace. */
+static inline uint32_t ap_launch_at(const struct ap_links *links, size_t place)
+{
+    return links->launch ? links->launch[place] : AP_NO_ROW;
+}
+
+/** The innermost operator (an annotation where there is none) that launched it; AP_NO_ROW = unknown. */
+static inline uint32_t ap_op_at(const struct ap_links *links, size_t place)
+{
+    return links->op ? links->op[place] : AP_NO_ROW;
+}
+
+static inline struct ap_device_row ap_device_row_at(const struct ap_links *links, size_t place)
+{
+    return (struct ap_device_row){ links->row[place], ap_launch_at(links, place), ap_op_at(links, place) };
+}
 
 /** Lists the GPU work and links each row to its call and operator. @links may be released after a failure too. */
 AP_MUST_CHECK enum ap_status ap_links_init(struct ap_links *links, const struct ap_trace *trace,

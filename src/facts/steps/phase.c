@@ -264,22 +264,21 @@ void ap_phases_release(struct ap_phases *phases)
 
 /* ----------------------------------------------------------------------------------------------------------- work */
 
-uint32_t ap_work_cause(const struct ap_trace *trace, const struct ap_device_row *linked)
+uint32_t ap_work_cause(const struct ap_trace *trace, struct ap_device_row linked)
 {
     const struct ap_events *events = &trace->events;
-    if (linked->launch == AP_NO_ROW || linked->op == AP_NO_ROW)
-        return linked->launch == AP_NO_ROW ? linked->op : linked->launch;
-    int64_t at_ns = events->start_ns[linked->launch];
-    bool within = events->track[linked->launch] == events->track[linked->op] && events->start_ns[linked->op] <= at_ns &&
-                  at_ns <= ap_row_end_ns(trace, linked->op);
-    return within ? linked->launch : linked->op;
+    if (linked.launch == AP_NO_ROW || linked.op == AP_NO_ROW)
+        return linked.launch == AP_NO_ROW ? linked.op : linked.launch;
+    int64_t at_ns = events->start_ns[linked.launch];
+    bool within = events->track[linked.launch] == events->track[linked.op] && events->start_ns[linked.op] <= at_ns &&
+                  at_ns <= ap_row_end_ns(trace, linked.op);
+    return within ? linked.launch : linked.op;
 }
 
-enum ap_phase ap_phase_of_work(const struct ap_phases *phases, const struct ap_trace *trace,
-                               const struct ap_device_row *linked)
+enum ap_phase ap_phase_of_work(const struct ap_phases *phases, const struct ap_trace *trace, struct ap_device_row linked)
 {
-    if (ap_row_kind(trace->events.tag[linked->row]) == AP_KIND_kernel &&
-        ap_kernel_is_communication(phases->families, trace, linked->row))
+    if (ap_row_kind(trace->events.tag[linked.row]) == AP_KIND_kernel &&
+        ap_kernel_is_communication(phases->families, trace, linked.row))
         return AP_PHASE_communication;
     uint32_t cause = ap_work_cause(trace, linked);
     return cause == AP_NO_ROW ? AP_PHASE_unknown : ap_phase_of_row(phases, cause);

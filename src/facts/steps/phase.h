@@ -47,11 +47,10 @@ static inline enum ap_phase ap_phase_of_row(const struct ap_phases *phases, uint
 
 /** The host row that a row of GPU work is attributed to: its launch, or its operator where the launch is not known or not
  *  within the operator; AP_NO_ROW where neither is in the trace. */
-uint32_t ap_work_cause(const struct ap_trace *trace, const struct ap_device_row *linked);
+uint32_t ap_work_cause(const struct ap_trace *trace, struct ap_device_row linked);
 
 /** The phase that a row of GPU work belongs to: that of its launch, but a communication kernel is communication whoever
  *  launched it. */
-enum ap_phase ap_phase_of_work(const struct ap_phases *phases, const struct ap_trace *trace,
-                               const struct ap_device_row *linked);
+enum ap_phase ap_phase_of_work(const struct ap_phases *phases, const struct ap_trace *trace, struct ap_device_row linked);
 
 #endif

@@ -168,20 +168,20 @@ static uint8_t operation_of_kernel(const struct finder *finder, uint32_t row)
     return (uint8_t)(*operation - 1);
 }
 
-static struct described device_row(const struct finder *finder, const struct ap_device_row *linked)
+static struct described device_row(const struct finder *finder, struct ap_device_row linked)
 {
     const struct ap_trace *trace = finder->trace;
-    struct described to = unknown_row(trace, linked->row, false);
-    uint32_t told = told_by(trace, linked->row);
-    to.kind.operation = operation_of_kernel(finder, linked->row);
+    struct described to = unknown_row(trace, linked.row, false);
+    uint32_t told = told_by(trace, linked.row);
+    to.kind.operation = operation_of_kernel(finder, linked.row);
     if (told != AP_NO_ROW) {
         take_told(finder, &to, told);
         return to;
     }
-    if (linked->launch != AP_NO_ROW)
-        look_up(finder, &to, finder->tree->parent[linked->launch]);
+    if (linked.launch != AP_NO_ROW)
+        look_up(finder, &to, finder->tree->parent[linked.launch]);
     if (to.details == AP_NO_ROW && !to.kind.dtype)
-        look_up(finder, &to, linked->op);
+        look_up(finder, &to, linked.op);
     return to;
 }
 
@@ -190,11 +190,11 @@ static enum ap_status add_device_rows(struct ap_collective_rows *collectives, co
                                       struct ap_error *reterr)
 {
     for (size_t i = 0; i < links->count; i++) {
-        uint32_t row = links->rows[i].row;
+        uint32_t row = links->row[i];
         if (!ap_row_is_of(finder->trace, row, 1u << AP_KIND_kernel) ||
             !ap_kernel_is_communication(families, finder->trace, row))
             continue;
-        struct described described = device_row(finder, &links->rows[i]);
+        struct described described = device_row(finder, ap_device_row_at(links, i));
         AP_TRY(add_row(collectives, with_own, &described, reterr));
     }
     collectives->device_count = collectives->count;
@@ -372,11 +372,11 @@ static enum ap_status measure_device(struct queries *queries, const struct ap_li
     struct ap_collective_rows *collectives = queries->collectives;
     const struct ap_trace *trace = queries->trace;
     struct covers covers = { AP_COVER_EMPTY, AP_COVER_EMPTY, AP_COVER_EMPTY, AP_COVER_EMPTY, AP_COVER_EMPTY };
-    int64_t device = ap_row_device(trace, links->rows[*at].row);
+    int64_t device = ap_row_device(trace, links->row[*at]);
     while (queries->end < collectives->device_count && ap_row_device(trace, collectives->rows[queries->end].row) == device)
         queries->end++;
-    for (; *at < links->count && ap_row_device(trace, links->rows[*at].row) == device; (*at)++) {
-        uint32_t row = links->rows[*at].row;
+    for (; *at < links->count && ap_row_device(trace, links->row[*at]) == device; (*at)++) {
+        uint32_t row = links->row[*at];
         enum ap_event_kind kind = ap_row_kind(trace->events.tag[row]);
         AP_TRY(answer_until(queries, &covers, trace->events.start_ns[row], reterr));
         cover_row(&covers, kind, kind == AP_KIND_kernel && ap_kernel_is_communication(families, trace, row),

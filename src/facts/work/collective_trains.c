@@ -70,7 +70,7 @@ struct ap_collective_trains ap_collective_trains_of(const struct ap_collective_r
     int64_t device = 0;
     size_t next = 0;
     for (size_t i = 0; i < links->count; i++) {
-        uint32_t row = links->rows[i].row;
+        uint32_t row = links->row[i];
         int64_t start_ns = trace->events.start_ns[row], end_ns = ap_row_end_ns(trace, row);
         if (ap_row_device(trace, row) != device)
             close_train(&trains, &train);

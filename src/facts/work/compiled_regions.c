@@ -264,10 +264,10 @@ static enum ap_status read_track(struct reader *reader, const uint32_t *rows, si
 static void sum_device_time(struct reader *reader, const struct ap_links *links)
 {
     for (size_t i = 0; i < links->count; i++) {
-        uint32_t region = links->rows[i].launch == AP_NO_ROW ? 0 : reader->marks[links->rows[i].launch] >> REGION_SHIFT;
+        uint32_t region = ap_launch_at(links, i) == AP_NO_ROW ? 0 : reader->marks[ap_launch_at(links, i)] >> REGION_SHIFT;
         if (region)
             sum(reader->compiled, &reader->compiled->regions[region - 1].device_ns,
-                reader->trace->events.dur_ns[links->rows[i].row]);
+                reader->trace->events.dur_ns[links->row[i]]);
     }
 }
 

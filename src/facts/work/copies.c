@@ -122,13 +122,13 @@ static enum ap_copy_cause cause_of_kernel(struct naming *naming, uint32_t row, u
     return cause_by_name(naming, row);
 }
 
-static enum ap_copy_cause cause_of(struct naming *naming, const struct ap_device_row *linked)
+static enum ap_copy_cause cause_of(struct naming *naming, struct ap_device_row linked)
 {
-    if (ap_row_is_of(naming->trace, linked->row, 1u << AP_KIND_memcpy))
-        return cause_by_name(naming, linked->row);
-    if (ap_row_is_of(naming->trace, linked->row, 1u << AP_KIND_kernel) && linked->op != AP_NO_ROW &&
-        ap_row_is_of(naming->trace, linked->op, 1u << AP_KIND_operator) && is_copy_op_row(naming, linked->op))
-        return cause_of_kernel(naming, linked->row, linked->op);
+    if (ap_row_is_of(naming->trace, linked.row, 1u << AP_KIND_memcpy))
+        return cause_by_name(naming, linked.row);
+    if (ap_row_is_of(naming->trace, linked.row, 1u << AP_KIND_kernel) && linked.op != AP_NO_ROW &&
+        ap_row_is_of(naming->trace, linked.op, 1u << AP_KIND_operator) && is_copy_op_row(naming, linked.op))
+        return cause_of_kernel(naming, linked.row, linked.op);
     return AP_COPY_CAUSE_COUNT;
 }
 
@@ -151,7 +151,7 @@ static enum ap_status find_causes(struct ap_copies *copies, const struct ap_trac
     enum ap_status status = name_patterns(&naming.rows, row_names, AP_COUNT_OF(row_names), copies->gate, reterr);
     AP_AND_THEN(status, name_patterns(&naming.kernels, kernel_names, AP_COUNT_OF(kernel_names), copies->gate, reterr));
     for (size_t i = 0; i < links->count && status == AP_OK; i++)
-        copies->cause[i] = (uint8_t)cause_of(&naming, &links->rows[i]);
+        copies->cause[i] = (uint8_t)cause_of(&naming, ap_device_row_at(links, i));
     ap_name_patterns_release(&naming.kernels);
     ap_name_patterns_release(&naming.rows);
     ap_mem_free(copies->gate, naming.op_of_name, 2 * naming.name_count);
@@ -196,9 +196,9 @@ static void find_launching(struct ap_copies *copies, const struct ap_trace *trac
         mark(copies, trace, tree, last);
     }
     for (size_t i = 0; i < links->count; i++) {
-        if (links->rows[i].op == last)
+        if (ap_op_at(links, i) == last)
             continue;
-        last = links->rows[i].op;
+        last = ap_op_at(links, i);
         mark(copies, trace, tree, last);
     }
 }

@@ -21,7 +21,7 @@ const char *ap_copy_cause_advice(enum ap_copy_cause cause);
 
 struct ap_copies {
     struct ap_gate *gate;
-    uint8_t *cause; /* by place in links->rows; AP_COPY_CAUSE_COUNT = no copy */
+    uint8_t *cause; /* by place in links->row; AP_COPY_CAUSE_COUNT = no copy */
     size_t count;
     struct ap_row_set on_device; /* rows of aten::copy_ below which something was launched */
     uint32_t copy_name;          /* name id of aten::copy_; 0 = the trace has none */

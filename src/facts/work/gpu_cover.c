@@ -33,7 +33,7 @@ enum ap_status ap_gpu_cover_init(struct ap_gpu_cover *cover, const struct ap_tra
 {
     *cover = (struct ap_gpu_cover){ .gate = gate };
     for (size_t i = 0; i < links->count; i++) {
-        uint32_t row = links->rows[i].row;
+        uint32_t row = links->row[i];
         if (!in_cover(context, i) || trace->events.dur_ns[row] == 0)
             continue;
         int64_t device = ap_row_device(trace, row);

@@ -20,7 +20,7 @@ struct ap_gpu_cover {
     size_t device_count, device_capacity;
 };
 
-/** Is the row at this place of links->rows in the set? */
+/** Is the row at this place of links->row in the set? */
 typedef bool ap_in_cover(const void *context, size_t place);
 
 /** Merges the rows of @links that are in the set. @context is handed to @in_cover. @cover may be released after a failure

@@ -141,10 +141,10 @@ static void link_kernels(struct building *building)
 {
     const struct ap_links *links = building->links;
     for (size_t i = 0; i < links->count; i++) {
-        const struct ap_device_row *linked = &links->rows[i];
-        if (linked->launch != AP_NO_ROW && ap_row_kind(building->from->events.tag[linked->row]) == AP_KIND_kernel &&
-            ap_call_kind_of(building->calls, building->from, linked->launch) != AP_CALL_graph_launch)
-            building->kernel_of[linked->launch] = building->from->events.name[linked->row];
+        struct ap_device_row linked = ap_device_row_at(links, i);
+        if (linked.launch != AP_NO_ROW && ap_row_kind(building->from->events.tag[linked.row]) == AP_KIND_kernel &&
+            ap_call_kind_of(building->calls, building->from, linked.launch) != AP_CALL_graph_launch)
+            building->kernel_of[linked.launch] = building->from->events.name[linked.row];
     }
 }
 

@@ -21,10 +21,10 @@ struct finding {
     struct ap_row_set launched; /* rows of graph launches that have kernels */
 };
 
-static bool is_of_graph(const struct finding *finding, const struct ap_device_row *linked)
+static bool is_of_graph(const struct finding *finding, struct ap_device_row linked)
 {
-    return linked->launch != AP_NO_ROW && ap_row_kind(finding->trace->events.tag[linked->row]) == AP_KIND_kernel &&
-           ap_call_kind_of(finding->calls, finding->trace, linked->launch) == AP_CALL_graph_launch;
+    return linked.launch != AP_NO_ROW && ap_row_kind(finding->trace->events.tag[linked.row]) == AP_KIND_kernel &&
+           ap_call_kind_of(finding->calls, finding->trace, linked.launch) == AP_CALL_graph_launch;
 }
 
 /* ---- launches ---- */
@@ -34,9 +34,9 @@ static enum ap_status find_launches(struct finding *finding, struct ap_error *re
     struct ap_graph_runs *runs = finding->runs;
     AP_TRY(ap_row_set_init(&finding->launched, runs->gate, finding->trace->events.count, reterr));
     for (size_t i = 0; i < finding->links->count; i++) {
-        if (!is_of_graph(finding, &finding->links->rows[i]))
+        if (!is_of_graph(finding, ap_device_row_at(finding->links, i)))
             continue;
-        (void)ap_row_set_add(&finding->launched, finding->links->rows[i].launch);
+        (void)ap_row_set_add(&finding->launched, ap_launch_at(finding->links, i));
         runs->place_count++;
     }
     ap_row_set_finish(&finding->launched);
@@ -55,10 +55,10 @@ static void put_kernels(struct finding *finding)
     const struct ap_links *links = finding->links;
     size_t first = 0;
     for (size_t i = 0; i < links->count; i++) {
-        if (!is_of_graph(finding, &links->rows[i]))
+        if (!is_of_graph(finding, ap_device_row_at(links, i)))
             continue;
-        struct ap_graph_launch *launch = &runs->launches[ap_row_set_number(&finding->launched, links->rows[i].launch)];
-        launch->row = links->rows[i].launch;
+        struct ap_graph_launch *launch = &runs->launches[ap_row_set_number(&finding->launched, ap_launch_at(links, i))];
+        launch->row = ap_launch_at(links, i);
         launch->count++;
     }
     for (size_t i = 0; i < runs->launch_count; i++) {
@@ -67,9 +67,9 @@ static void put_kernels(struct finding *finding)
         runs->launches[i].count = 0;
     }
     for (size_t i = 0; i < links->count; i++) {
-        if (!is_of_graph(finding, &links->rows[i]))
+        if (!is_of_graph(finding, ap_device_row_at(links, i)))
             continue;
-        struct ap_graph_launch *launch = &runs->launches[ap_row_set_number(&finding->launched, links->rows[i].launch)];
+        struct ap_graph_launch *launch = &runs->launches[ap_row_set_number(&finding->launched, ap_launch_at(links, i))];
         runs->places[launch->first + launch->count++] = i;
     }
 }
@@ -78,7 +78,7 @@ static void put_kernels(struct finding *finding)
 
 static uint32_t name_at(const struct finding *finding, const struct ap_graph_launch *launch, uint32_t kernel)
 {
-    return finding->trace->events.name[finding->links->rows[finding->runs->places[launch->first + kernel]].row];
+    return finding->trace->events.name[finding->links->row[finding->runs->places[launch->first + kernel]]];
 }
 
 static bool are_alike(const struct finding *finding, const struct ap_graph_launch *a, const struct ap_graph_launch *b)
@@ -116,9 +116,9 @@ static enum ap_status kind_of(struct finding *finding, size_t index, uint32_t *s
     struct ap_graph_kind *kind = &runs->kinds[launch->graph];
     kind->launches++;
     for (uint32_t i = 0; i < launch->count; i++)
-        kind->total_ns = ap_add_sat(kind->total_ns,
-                                    finding->trace->events.dur_ns[finding->links->rows[runs->places[launch->first + i]].row],
-                                    &runs->overflowed);
+        kind->total_ns =
+            ap_add_sat(kind->total_ns, finding->trace->events.dur_ns[finding->links->row[runs->places[launch->first + i]]],
+                       &runs->overflowed);
     return AP_OK;
 }
 

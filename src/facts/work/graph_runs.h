@@ -34,7 +34,7 @@ struct ap_graph_kind {
 
 struct ap_graph_runs {
     struct ap_gate *gate;
-    size_t *places; /* in links->rows, launch by launch in order of start */
+    size_t *places; /* in links->row, launch by launch in order of start */
     size_t place_count;
     struct ap_graph_launch *launches;
     size_t launch_count;

@@ -31,8 +31,8 @@ static void sum_launched(struct launched *launched, struct ap_host_work *work, c
 {
     const struct ap_trace *trace = input->trace;
     for (size_t i = 0; i < input->links->count; i++) {
-        uint32_t cause = ap_work_cause(trace, &input->links->rows[i]);
-        int64_t dur_ns = trace->events.dur_ns[input->links->rows[i].row];
+        uint32_t cause = ap_work_cause(trace, ap_device_row_at(input->links, i));
+        int64_t dur_ns = trace->events.dur_ns[input->links->row[i]];
         if (cause == AP_NO_ROW) {
             work->unlinked_device_ns = ap_add_sat(work->unlinked_device_ns, dur_ns, &work->overflowed);
             continue;
@@ -51,7 +51,7 @@ static enum ap_status launched_init(struct launched *launched, struct ap_host_wo
         return AP_OK;
     AP_TRY(ap_row_set_init(&launched->causes, work->gate, input->trace->events.count, reterr));
     for (size_t i = 0; i < input->links->count; i++) {
-        uint32_t cause = ap_work_cause(input->trace, &input->links->rows[i]);
+        uint32_t cause = ap_work_cause(input->trace, ap_device_row_at(input->links, i));
         if (cause != AP_NO_ROW)
             (void)ap_row_set_add(&launched->causes, cause);
     }

@@ -7,7 +7,7 @@
 
 #include "poison.h"
 
-/* Places in links->rows, stream by stream. */
+/* Places in links->row, stream by stream. */
 struct entries {
     const struct ap_trace *trace;
     const struct ap_links *links;
@@ -19,23 +19,23 @@ struct entries {
 
 static int64_t call_ns(const struct entries *entries, uint32_t place)
 {
-    return entries->trace->events.start_ns[entries->links->rows[place].launch];
+    return entries->trace->events.start_ns[ap_launch_at(entries->links, place)];
 }
 
 static int64_t start_ns(const struct entries *entries, uint32_t place)
 {
-    return entries->trace->events.start_ns[entries->links->rows[place].row];
+    return entries->trace->events.start_ns[entries->links->row[place]];
 }
 
 /* A start before its call comes of two clocks that differ: such a pair never waited. */
 static bool waits(const struct entries *entries, uint32_t place)
 {
-    return entries->links->rows[place].launch != AP_NO_ROW && start_ns(entries, place) >= call_ns(entries, place);
+    return ap_launch_at(entries->links, place) != AP_NO_ROW && start_ns(entries, place) >= call_ns(entries, place);
 }
 
 static uint32_t track_of(const struct entries *entries, uint32_t place)
 {
-    return entries->trace->events.track[entries->links->rows[place].row];
+    return entries->trace->events.track[entries->links->row[place]];
 }
 
 static bool call_before(const void *context, uint32_t a, uint32_t b)
@@ -43,7 +43,7 @@ static bool call_before(const void *context, uint32_t a, uint32_t b)
     const struct entries *entries = context;
     int64_t x = call_ns(entries, a), y = call_ns(entries, b);
     AP_SMALLER_FIRST(x, y);
-    uint32_t call_x = entries->links->rows[a].launch, call_y = entries->links->rows[b].launch;
+    uint32_t call_x = ap_launch_at(entries->links, a), call_y = ap_launch_at(entries->links, b);
     return call_x != call_y ? call_x < call_y : a < b;
 }
 
@@ -74,7 +74,7 @@ static size_t sort_stream(struct entries *entries, size_t start, size_t count)
     size_t kept = 0;
     ap_sort_indices(calls, count, starts, call_before, entries);
     for (size_t i = 0; i < count; i++)
-        if (i == 0 || entries->links->rows[calls[i]].launch != entries->links->rows[calls[i - 1]].launch)
+        if (i == 0 || ap_launch_at(entries->links, calls[i]) != ap_launch_at(entries->links, calls[i - 1]))
             calls[kept++] = calls[i];
     memcpy(starts, calls, kept * sizeof(starts[0]));
     ap_sort_indices(starts, kept, entries->by_start + entries->capacity, place_before, NULL);

@@ -34,18 +34,18 @@ struct lag {
 /* What was launched before the recording began has waited longest. */
 static int64_t launch_ns(const struct costing *costing, uint32_t place)
 {
-    uint32_t launch = costing->links->rows[place].launch;
+    uint32_t launch = ap_launch_at(costing->links, place);
     return launch == AP_NO_ROW ? INT64_MIN : costing->trace->events.start_ns[launch];
 }
 
 static int64_t start_ns(const struct costing *costing, uint32_t place)
 {
-    return costing->trace->events.start_ns[costing->links->rows[place].row];
+    return costing->trace->events.start_ns[costing->links->row[place]];
 }
 
 static bool had_to_queue(const struct costing *costing, uint32_t place)
 {
-    uint32_t launch = costing->links->rows[place].launch;
+    uint32_t launch = ap_launch_at(costing->links, place);
     return launch != AP_NO_ROW && start_ns(costing, place) > ap_row_end_ns(costing->trace, launch) + QUEUED_NS;
 }
 
@@ -217,9 +217,9 @@ static void cost_device(struct costing *costing, const uint32_t *waits, size_t w
     const struct ap_links *links = costing->links;
     int64_t device = costing->waits->waits[waits[0]].device;
     size_t count = 0, low = 0;
-    AP_BISECT(low, links->count, at, ap_row_device(costing->trace, links->rows[at].row) < device);
+    AP_BISECT(low, links->count, at, ap_row_device(costing->trace, links->row[at]) < device);
     int64_t first_ns = low < links->count ? start_ns(costing, (uint32_t)low) : INT64_MIN;
-    for (; low < links->count && ap_row_device(costing->trace, links->rows[low].row) == device; low++)
+    for (; low < links->count && ap_row_device(costing->trace, links->row[low]) == device; low++)
         costing->launches[count++] = (uint32_t)low;
     ap_sort_indices(costing->launches, count, costing->launches + links->count, launch_before, costing);
     sweep(costing, waits, wait_count, count);
@@ -231,9 +231,9 @@ static void cost_device(struct costing *costing, const uint32_t *waits, size_t w
 static void count_devices(struct costing *costing, int64_t *last_devices)
 {
     for (size_t i = 0; i < costing->links->count; i++) {
-        const struct ap_device_row *linked = &costing->links->rows[i];
-        int64_t device = ap_row_device(costing->trace, linked->row);
-        uint32_t track = linked->launch == AP_NO_ROW ? AP_NO_ROW : costing->trace->events.track[linked->launch];
+        struct ap_device_row linked = ap_device_row_at(costing->links, i);
+        int64_t device = ap_row_device(costing->trace, linked.row);
+        uint32_t track = linked.launch == AP_NO_ROW ? AP_NO_ROW : costing->trace->events.track[linked.launch];
         if (track == AP_NO_ROW || (costing->device_counts[track] && last_devices[track] == device))
             continue;
         costing->device_counts[track]++;

@@ -91,14 +91,14 @@ static uint8_t category_of_op(struct search *search, uint32_t row)
 
 static bool copy_name_has(const struct search *search, uint32_t place, const char *direction, const char *long_direction)
 {
-    struct ap_text name = ap_row_name(search->trace, search->links->rows[place].row);
+    struct ap_text name = ap_row_name(search->trace, search->links->row[place]);
     return ap_text_contains_folded(name, direction) || ap_text_contains_folded(name, long_direction);
 }
 
 /* One number, whichever operator asked for it, or none that was recorded. */
 static bool is_one_number(const struct search *search, uint32_t place)
 {
-    int64_t bytes = ap_row_bytes(search->trace, search->links->rows[place].row);
+    int64_t bytes = ap_row_bytes(search->trace, search->links->row[place]);
     return bytes > 0 && bytes <= NUMBER_BYTES;
 }
 
@@ -130,7 +130,7 @@ static bool blocks(const struct search *search, uint32_t call, uint32_t own)
 {
     if (own == AP_ID_NONE)
         return false;
-    uint32_t row = search->links->rows[own].row;
+    uint32_t row = search->links->row[own];
     return ap_row_is_of(search->trace, row, 1u << AP_KIND_memcpy) && copy_name_has(search, own, "pageable", "pageable") &&
            ap_row_end_ns(search->trace, call) >= search->trace->events.start_ns[row] + search->trace->events.dur_ns[row] / 2;
 }
@@ -247,8 +247,8 @@ static enum ap_status take_call(struct ap_waits *waits, struct search *search, s
     const uint32_t *found = search->links->count ? ap_key_table_find(&search->launched, call + 1) : NULL;
     uint32_t own = found ? *found : AP_ID_NONE, copy = own;
     if (own != AP_ID_NONE) {
-        thread->device = ap_row_device(trace, search->links->rows[own].row);
-        thread->copy = ap_row_is_of(trace, search->links->rows[own].row, 1u << AP_KIND_memcpy) ? own : AP_ID_NONE;
+        thread->device = ap_row_device(trace, search->links->row[own]);
+        thread->copy = ap_row_is_of(trace, search->links->row[own], 1u << AP_KIND_memcpy) ? own : AP_ID_NONE;
     }
     if (kind == AP_CALL_launch || kind == AP_CALL_graph_launch)
         thread->copy = AP_ID_NONE; /* a wait behind this is for more than the copy */
@@ -257,7 +257,7 @@ static enum ap_status take_call(struct ap_waits *waits, struct search *search, s
     if (thread->last_wait && join(search, &waits->waits[thread->last_wait - 1], call, kind))
         return AP_OK;
     if (copy == AP_ID_NONE && thread->copy != AP_ID_NONE &&
-        search->tree->parent[search->links->rows[thread->copy].launch] == search->tree->parent[call])
+        search->tree->parent[ap_launch_at(search->links, thread->copy)] == search->tree->parent[call])
         copy = thread->copy;
     AP_TRY(AP_RESERVE(waits->gate, waits->waits, waits->capacity, waits->count + 1, reterr));
     struct ap_wait *wait = &waits->waits[waits->count++];
@@ -275,7 +275,7 @@ static enum ap_status take_call(struct ap_waits *waits, struct search *search, s
 static enum ap_status take_threads(struct ap_waits *waits, struct search *search, const struct ap_row_order *order,
                                    struct ap_error *reterr)
 {
-    int64_t first_device = search->links->count ? ap_row_device(search->trace, search->links->rows[0].row) : -1;
+    int64_t first_device = search->links->count ? ap_row_device(search->trace, search->links->row[0]) : -1;
     for (size_t track = 0; track < order->track_count; track++) {
         struct thread_state thread = { .device = first_device, .copy = AP_ID_NONE };
         for (size_t i = order->track_start[track]; i < order->track_start[track + 1]; i++) {
@@ -352,8 +352,8 @@ static enum ap_status drop_inner(struct ap_waits *waits, const struct ap_trace *
 
 static bool is_mapped(const struct search *search, size_t place, uint32_t kinds)
 {
-    const struct ap_device_row *linked = &search->links->rows[place];
-    return linked->launch != AP_NO_ROW && ap_row_is_of(search->trace, linked->row, kinds);
+    struct ap_device_row linked = ap_device_row_at(search->links, place);
+    return linked.launch != AP_NO_ROW && ap_row_is_of(search->trace, linked.row, kinds);
 }
 
 static enum ap_status map_launches(struct search *search, struct ap_gate *gate, struct ap_error *reterr)
@@ -361,8 +361,7 @@ static enum ap_status map_launches(struct search *search, struct ap_gate *gate, 
     const struct ap_links *links = search->links;
     if (!links->count)
         return AP_OK;
-    bool several =
-        ap_row_device(search->trace, links->rows[0].row) != ap_row_device(search->trace, links->rows[links->count - 1].row);
+    bool several = ap_row_device(search->trace, links->row[0]) != ap_row_device(search->trace, links->row[links->count - 1]);
     uint32_t kinds = several ? AP_GPU_KINDS : 1u << AP_KIND_memcpy;
     size_t count = 0;
     for (size_t i = 0; i < links->count; i++)
@@ -370,11 +369,11 @@ static enum ap_status map_launches(struct search *search, struct ap_gate *gate, 
     AP_TRY(ap_key_table_init(&search->launched, gate, count, 1, (uint32_t)search->trace->events.count, reterr));
     for (size_t i = 0; i < links->count; i++)
         if (is_mapped(search, i, kinds))
-            ap_key_table_add(&search->launched, links->rows[i].launch + 1);
+            ap_key_table_add(&search->launched, ap_launch_at(links, i) + 1);
     AP_TRY(ap_key_table_finish(&search->launched, reterr));
     for (uint32_t i = 0; i < links->count; i++) {
         uint32_t *place =
-            is_mapped(search, i, kinds) ? ap_key_table_find(&search->launched, links->rows[i].launch + 1) : NULL;
+            is_mapped(search, i, kinds) ? ap_key_table_find(&search->launched, ap_launch_at(links, i) + 1) : NULL;
         if (place && *place == AP_ID_NONE)
             *place = i;
     }

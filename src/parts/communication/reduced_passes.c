@@ -113,9 +113,9 @@ static enum ap_status find_reduced(const struct ap_part_context *context, const 
     for (size_t i = 0, at = 0; i < collectives->count; i++) {
         uint32_t row = collectives->rows[i].row;
         const struct ap_collective_kind *kind = ap_collective_kind(collectives, &collectives->rows[i]);
-        while (!kind->on_host && at < links->count && links->rows[at].row != row)
+        while (!kind->on_host && at < links->count && links->row[at] != row)
             at++;
-        uint32_t launch = kind->on_host ? row : at < links->count ? links->rows[at].launch : AP_NO_ROW;
+        uint32_t launch = kind->on_host ? row : at < links->count ? ap_launch_at(links, at) : AP_NO_ROW;
         size_t pass = launch == AP_NO_ROW ? SIZE_MAX : pass_before(trace, passes, launch);
         if (is_of_gradients(passes, kind, least_bytes, pass))
             note_reduced(passes, pass, kind->on_host ? trace->events.dur_ns[row] : collectives->own[i].cover.exposed_ns);

@@ -84,7 +84,7 @@ static int64_t matrix_kernel_ns(struct ap_compute_work *work)
     const struct ap_facts *facts = work->context->facts;
     int64_t sum_ns = 0;
     for (size_t i = 0; i < facts->links.count; i++) {
-        uint32_t row = facts->links.rows[i].row;
+        uint32_t row = facts->links.row[i];
         if (ap_row_kind(facts->trace->events.tag[row]) == AP_KIND_kernel &&
             (facts->families.of_name[facts->trace->events.name[row]] & AP_KERNEL_ELIGIBLE))
             sum_ns = ap_add_sat(sum_ns, facts->trace->events.dur_ns[row], &work->context->overflowed);

@@ -123,7 +123,7 @@ static int64_t cut_gap_ns(const struct ap_engine_work *work, int64_t longest_ns)
         if (trace->events.track[row] == trace->events.track[last->row] && ap_row_end_ns(trace, row) > end_ns)
             end_ns = ap_row_end_ns(trace, row);
     for (size_t i = 0; i < work->context->facts->links.count; i++)
-        if (ap_row_end_ns(trace, work->context->facts->links.rows[i].row) > last->device_end_ns)
+        if (ap_row_end_ns(trace, work->context->facts->links.row[i]) > last->device_end_ns)
             return 0; /* other work */
     int64_t gap_ns = end_ns > last->device_end_ns ? end_ns - last->device_end_ns : 0;
     return gap_ns < longest_ns ? gap_ns : longest_ns;

@@ -10,8 +10,8 @@ static int64_t all_kernels_ns(struct ap_part_context *context)
     const struct ap_links *links = &context->facts->links;
     int64_t sum_ns = 0;
     for (size_t i = 0; i < links->count; i++)
-        if (ap_row_kind(context->trace->events.tag[links->rows[i].row]) == AP_KIND_kernel)
-            sum_ns = ap_add_sat(sum_ns, context->trace->events.dur_ns[links->rows[i].row], &context->overflowed);
+        if (ap_row_kind(context->trace->events.tag[links->row[i]]) == AP_KIND_kernel)
+            sum_ns = ap_add_sat(sum_ns, context->trace->events.dur_ns[links->row[i]], &context->overflowed);
     return sum_ns;
 }
 

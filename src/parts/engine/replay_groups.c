@@ -24,7 +24,7 @@ static enum ap_status take_launch(struct ap_replay_groups *groups, struct number
 {
     for (uint32_t i = 0; i < launch->count; i++) {
         const struct ap_mapped_kernel *mapped = ap_graph_mapped(&facts->graphs, launch, i);
-        uint32_t row = facts->links.rows[facts->graphs.places[launch->first + i]].row, number;
+        uint32_t row = facts->links.row[facts->graphs.places[launch->first + i]], number;
         if (!mapped || !mapped->op)
             continue;
         AP_TRY(number_of(numbering, mapped, &number, reterr));
@@ -61,7 +61,7 @@ void ap_replay_groups_release(struct ap_replay_groups *groups)
 const struct ap_mapped_kernel *ap_replay_mapped(const struct ap_graph_runs *graphs, const struct ap_links *links,
                                                 size_t place)
 {
-    uint32_t row = links->rows[place].launch;
+    uint32_t row = ap_launch_at(links, place);
     size_t low = 0;
     AP_BISECT(low, graphs->launch_count, at, graphs->launches[at].row < row);
     if (low == graphs->launch_count || graphs->launches[low].row != row)

@@ -24,7 +24,7 @@ AP_MUST_CHECK enum ap_status ap_replay_groups_init(struct ap_replay_groups *grou
                                                    struct ap_gate *gate, struct ap_error *reterr);
 void ap_replay_groups_release(struct ap_replay_groups *groups);
 
-/** What the mapping tells of the kernel at this place of links->rows; NULL = it is of no graph, or nothing is known. */
+/** What the mapping tells of the kernel at this place of links->row; NULL = it is of no graph, or nothing is known. */
 const struct ap_mapped_kernel *ap_replay_mapped(const struct ap_graph_runs *graphs, const struct ap_links *links,
                                                 size_t place);
 

@@ -15,7 +15,7 @@ struct adding {
 
 static uint32_t row_at(const struct adding *adding, size_t at)
 {
-    return adding->context->facts->links.rows[adding->repeats.places[at]].row;
+    return adding->context->facts->links.row[adding->repeats.places[at]];
 }
 
 /* Of the kernel at this place of a repeat, in the longest run. */
@@ -60,11 +60,11 @@ static void add_operator(const struct adding *adding, size_t at, struct ap_model
 {
     const struct ap_facts *facts = adding->context->facts;
     const struct ap_trace *trace = adding->context->trace;
-    const struct ap_device_row *linked = &facts->links.rows[adding->repeats.places[at]];
+    struct ap_device_row linked = ap_device_row_at(&facts->links, adding->repeats.places[at]);
     const struct ap_mapped_kernel *mapped = ap_replay_mapped(&facts->graphs, &facts->links, adding->repeats.places[at]);
     bool in_graph =
-        linked->launch != AP_NO_ROW && ap_call_kind_of(&facts->calls, trace, linked->launch) == AP_CALL_graph_launch;
-    uint32_t op = in_graph ? AP_NO_ROW : linked->op;
+        linked.launch != AP_NO_ROW && ap_call_kind_of(&facts->calls, trace, linked.launch) == AP_CALL_graph_launch;
+    uint32_t op = in_graph ? AP_NO_ROW : linked.op;
     const struct ap_op_detail *detail =
         op != AP_NO_ROW && ap_row_kind(trace->events.tag[op]) == AP_KIND_operator ? ap_row_op(trace, op) : NULL;
     ap_add_name(trace, model, row, "operator", mapped ? mapped->op : ap_row_name_id(trace, op));

@@ -61,7 +61,7 @@ static enum ap_status take(struct alignment *alignment, uint32_t link, uint32_t 
                            struct ap_error *reterr)
 {
     const struct ap_trace *trace = alignment->work->context->trace;
-    uint32_t row = alignment->work->context->facts->links.rows[link].row, number, before = alignment->groups.count;
+    uint32_t row = alignment->work->context->facts->links.row[link], number, before = alignment->groups.count;
     AP_TRY(ap_pair_map_add(&alignment->groups, shape, trace->events.name[row], &number, reterr));
     AP_TRY(AP_RESERVE(alignment->groups.gate, alignment->list, alignment->list_bytes, number + 1, reterr));
     struct unaligned *entry = &alignment->list[number];
@@ -87,17 +87,17 @@ static enum ap_status find(struct alignment *alignment, uint8_t *named, struct a
     const struct ap_part_context *context = alignment->work->context;
     const struct ap_trace *trace = context->trace;
     for (uint32_t i = 0; i < context->facts->links.count; i++) {
-        const struct ap_device_row *linked = &context->facts->links.rows[i];
-        uint32_t name = trace->events.name[linked->row], shape = AP_PAIR_NONE;
+        struct ap_device_row linked = ap_device_row_at(&context->facts->links, i);
+        uint32_t name = trace->events.name[linked.row], shape = AP_PAIR_NONE;
         bool by_shapes = false;
-        if (ap_row_kind(trace->events.tag[linked->row]) != AP_KIND_kernel ||
+        if (ap_row_kind(trace->events.tag[linked.row]) != AP_KIND_kernel ||
             ap_kernel_family_of(ap_kernel_subfamily_of(&context->facts->families, name)) != AP_KERNEL_FAMILY_gemm)
             continue;
         if (named[name] == not_asked)
-            named[name] = ap_kernel_loads_narrowly(ap_row_name(trace, linked->row)) ? yes : no;
-        const struct ap_op_detail *op = linked->op == AP_NO_ROW ? NULL : ap_row_op(trace, linked->op);
+            named[name] = ap_kernel_loads_narrowly(ap_row_name(trace, linked.row)) ? yes : no;
+        const struct ap_op_detail *op = linked.op == AP_NO_ROW ? NULL : ap_row_op(trace, linked.op);
         if (op && op->signature.id)
-            AP_TRY(ask_shapes(alignment, linked->op, op->signature, &shape, &by_shapes, reterr));
+            AP_TRY(ask_shapes(alignment, linked.op, op->signature, &shape, &by_shapes, reterr));
         if (named[name] == yes || by_shapes)
             AP_TRY(take(alignment, i, shape, by_shapes, reterr));
     }
@@ -116,7 +116,7 @@ static void add_entry(const struct alignment *alignment, const struct unaligned 
                       struct ap_value *list)
 {
     const struct ap_trace *trace = alignment->work->context->trace;
-    uint32_t op = alignment->work->context->facts->links.rows[entry->first].op;
+    uint32_t op = ap_op_at(&alignment->work->context->facts->links, entry->first);
     const struct ap_op_detail *detail = op == AP_NO_ROW ? NULL : ap_row_op(trace, op);
     struct ap_value *row = ap_add_object(model, list, NULL);
     if (op == AP_NO_ROW)

@@ -47,24 +47,24 @@ static void find_roles(uint8_t roles[AP_KERNEL_SUBFAMILY_MASK + 1])
     }
 }
 
-static bool is_of_loss(const struct ap_trace *trace, const struct ap_device_row *linked)
+static bool is_of_loss(const struct ap_trace *trace, struct ap_device_row linked)
 {
-    return ap_text_contains_folded(ap_row_name(trace, linked->row), "logsoftmax") ||
-           (linked->op != AP_NO_ROW && ap_text_contains_folded(ap_row_name(trace, linked->op), "log_softmax"));
+    return ap_text_contains_folded(ap_row_name(trace, linked.row), "logsoftmax") ||
+           (linked.op != AP_NO_ROW && ap_text_contains_folded(ap_row_name(trace, linked.op), "log_softmax"));
 }
 
 /* A loss takes the softmax of the last product, and its kernels follow. */
-static bool is_loss(const struct ap_trace *trace, const struct ap_device_row *linked)
+static bool is_loss(const struct ap_trace *trace, struct ap_device_row linked)
 {
-    return ap_text_contains_folded(ap_row_name(trace, linked->row), "nll_loss") ||
-           ap_text_contains_folded(ap_row_name(trace, linked->row), "cross_entropy");
+    return ap_text_contains_folded(ap_row_name(trace, linked.row), "nll_loss") ||
+           ap_text_contains_folded(ap_row_name(trace, linked.row), "cross_entropy");
 }
 
 /* A search for the largest is a sum by its kernel's name. */
-static bool is_choice(const struct ap_trace *trace, const struct ap_device_row *linked)
+static bool is_choice(const struct ap_trace *trace, struct ap_device_row linked)
 {
-    return ap_text_contains_folded(ap_row_name(trace, linked->row), "argmax") ||
-           (linked->op != AP_NO_ROW && ap_text_contains_folded(ap_row_name(trace, linked->op), "argmax"));
+    return ap_text_contains_folded(ap_row_name(trace, linked.row), "argmax") ||
+           (linked.op != AP_NO_ROW && ap_text_contains_folded(ap_row_name(trace, linked.op), "argmax"));
 }
 
 static bool read_dims(const struct ap_trace *trace, uint32_t op, struct ap_tensor_list *ret_list)
@@ -96,14 +96,14 @@ static bool may_weigh(const struct ap_trace *trace, uint32_t product_op, uint32_
 }
 
 /* At the multiplication @linked. */
-static void end_stretch(struct ap_gpu_work *work, struct stretch *stretch, const struct ap_device_row *linked,
+static void end_stretch(struct ap_gpu_work *work, struct stretch *stretch, struct ap_device_row linked,
                         struct attention *found)
 {
     const struct ap_trace *trace = work->context->trace;
-    uint32_t row = linked->row;
+    uint32_t row = linked.row;
     int64_t gemm_ns = trace->events.dur_ns[row], start_ns = trace->events.start_ns[row];
     bool is_attention = stretch->has_softmax && !stretch->has_loss && !stretch->chooses && stretch->gemm_ns >= 0 &&
-                        stretch->between <= MAX_BETWEEN && may_weigh(trace, linked->op, stretch->softmax_op);
+                        stretch->between <= MAX_BETWEEN && may_weigh(trace, linked.op, stretch->softmax_op);
     if (is_attention) {
         found->count++;
         found->scores_ns = ap_gpu_add_ns(work, found->scores_ns, stretch->between_ns);
@@ -115,12 +115,12 @@ static void end_stretch(struct ap_gpu_work *work, struct stretch *stretch, const
                                  .softmax_op = AP_NO_ROW };
 }
 
-static void take_kernel(struct ap_gpu_work *work, struct stretch *stretch, const struct ap_device_row *linked,
-                        const uint8_t *roles, struct attention *found)
+static void take_kernel(struct ap_gpu_work *work, struct stretch *stretch, struct ap_device_row linked, const uint8_t *roles,
+                        struct attention *found)
 {
     const struct ap_trace *trace = work->context->trace;
-    unsigned subfamily = ap_kernel_subfamily_of(&work->context->facts->families, trace->events.name[linked->row]);
-    int64_t dur_ns = trace->events.dur_ns[linked->row];
+    unsigned subfamily = ap_kernel_subfamily_of(&work->context->facts->families, trace->events.name[linked.row]);
+    int64_t dur_ns = trace->events.dur_ns[linked.row];
     if (ap_kernel_family_of(subfamily) == AP_KERNEL_FAMILY_gemm) {
         end_stretch(work, stretch, linked, found);
         return;
@@ -128,7 +128,7 @@ static void take_kernel(struct ap_gpu_work *work, struct stretch *stretch, const
     stretch->has_loss |= stretch->has_softmax && is_loss(trace, linked);
     if (roles[subfamily] == ROLE_softmax && !is_of_loss(trace, linked)) {
         if (!stretch->has_softmax)
-            stretch->softmax_op = linked->op;
+            stretch->softmax_op = linked.op;
         stretch->has_softmax = true;
     }
     stretch->chooses |= roles[subfamily] == ROLE_choice || (stretch->has_softmax && is_choice(trace, linked));
@@ -168,13 +168,13 @@ static enum ap_status find_attention(struct ap_gpu_work *work, struct attention 
     for (size_t track = 0; track < context->facts->order.track_count; track++)
         stretches[track] = (struct stretch){ .gemm_ns = -1, .softmax_op = AP_NO_ROW };
     for (size_t i = 0; i < context->facts->links.count; i++) {
-        const struct ap_device_row *linked = &context->facts->links.rows[i];
-        struct stretch *stretch = &stretches[trace->events.track[linked->row]];
-        unsigned kind = ap_row_kind(trace->events.tag[linked->row]);
-        if (kind == AP_KIND_kernel && ap_gpu_part(work, linked->row) == AP_GPU_COMPUTE)
+        struct ap_device_row linked = ap_device_row_at(&context->facts->links, i);
+        struct stretch *stretch = &stretches[trace->events.track[linked.row]];
+        unsigned kind = ap_row_kind(trace->events.tag[linked.row]);
+        if (kind == AP_KIND_kernel && ap_gpu_part(work, linked.row) == AP_GPU_COMPUTE)
             take_kernel(work, stretch, linked, roles, found);
         else if (kind == AP_KIND_memcpy)
-            take_copy(work, stretch, linked->row);
+            take_copy(work, stretch, linked.row);
     }
     AP_FREE(context->gate, stretches, context->facts->order.track_count);
     return AP_OK;

@@ -143,10 +143,10 @@ static enum ap_status find_exposed(struct copies *copies, struct ap_error *reter
     const struct ap_trace *trace = copies->work->context->trace;
     const struct ap_links *links = &copies->work->context->facts->links;
     for (size_t i = 0; i < links->count;) {
-        int64_t device = ap_row_device(trace, links->rows[i].row);
+        int64_t device = ap_row_device(trace, links->row[i]);
         struct ap_cover cover = AP_COVER_EMPTY;
-        for (; i < links->count && ap_row_device(trace, links->rows[i].row) == device; i++) {
-            uint32_t row = links->rows[i].row;
+        for (; i < links->count && ap_row_device(trace, links->row[i]) == device; i++) {
+            uint32_t row = links->row[i];
             int64_t start_ns = trace->events.start_ns[row], end_ns = ap_row_end_ns(trace, row);
             end_copies(copies, start_ns - 1, &cover);
             if (ap_row_kind(trace->events.tag[row]) == AP_KIND_memcpy)
@@ -265,8 +265,8 @@ static enum ap_status hold_copies(struct ap_gpu_work *work, struct held *held, s
     uint8_t *of_name;
     AP_TRY(AP_ALLOC_CLEARED(work->context->gate, of_name, ap_trace_id_count(trace), reterr));
     for (size_t i = 0; i < links->count; i++)
-        if (ap_row_is_of(trace, links->rows[i].row, 1u << AP_KIND_memcpy))
-            hold_copy(work, held, of_name, links->rows[i].row);
+        if (ap_row_is_of(trace, links->row[i], 1u << AP_KIND_memcpy))
+            hold_copy(work, held, of_name, links->row[i]);
     AP_FREE(work->context->gate, of_name, ap_trace_id_count(trace));
     return AP_OK;
 }

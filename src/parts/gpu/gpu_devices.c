@@ -163,14 +163,14 @@ enum ap_status ap_gpu_add_devices(struct ap_gpu_work *work, struct ap_model *mod
     struct ap_value *list = ap_add_list(model, gpu, "devices");
     size_t count = 0;
     for (size_t i = 0; i < links->count;) {
-        int64_t device = ap_row_device(trace, links->rows[i].row);
+        int64_t device = ap_row_device(trace, links->row[i]);
         struct unions unions;
         unions_init(&unions);
-        for (; i < links->count && ap_row_device(trace, links->rows[i].row) == device; i++) {
-            uint32_t row = links->rows[i].row;
+        for (; i < links->count && ap_row_device(trace, links->row[i]) == device; i++) {
+            uint32_t row = links->row[i];
             int64_t start_ns = trace->events.start_ns[row], end_ns = start_ns + trace->events.dur_ns[row];
             unions_add(&unions, ap_gpu_part(work, row), start_ns, end_ns);
-            if (links->rows[i].launch == AP_NO_ROW)
+            if (ap_launch_at(links, i) == AP_NO_ROW)
                 ap_cover_add(&unions.unlaunched, start_ns, end_ns);
             else
                 window_add(&unions.launched, start_ns, end_ns);

@@ -66,10 +66,10 @@ static enum ap_status number_steps(struct drift *drift, struct ap_error *reterr)
 }
 
 /* Of the step that launched it. */
-static uint8_t third_of(struct drift *drift, const struct ap_device_row *link)
+static uint8_t third_of(struct drift *drift, struct ap_device_row link)
 {
     const struct ap_trace *trace = drift->work->context->trace;
-    int64_t at_ns = trace->events.start_ns[link->launch == AP_NO_ROW ? link->row : link->launch];
+    int64_t at_ns = trace->events.start_ns[link.launch == AP_NO_ROW ? link.row : link.launch];
     size_t step = ap_step_cursor_at(&drift->step, at_ns);
     return step < drift->step.steps->count ? drift->third_of[step] : THIRDS;
 }
@@ -84,27 +84,27 @@ static bool is_comparable(const struct drift *drift, uint32_t row, const struct 
     return has_shape && ap_kernel_family_of(subfamily) != AP_KERNEL_FAMILY_attention;
 }
 
-static enum ap_status number_of(struct drift *drift, const struct ap_device_row *link, uint32_t *ret_number,
+static enum ap_status number_of(struct drift *drift, struct ap_device_row link, uint32_t *ret_number,
                                 struct ap_error *reterr)
 {
     const struct ap_trace *trace = drift->work->context->trace;
-    const struct ap_work_detail *work = ap_row_work(trace, link->row);
-    const struct ap_op_detail *op = link->op == AP_NO_ROW ? NULL : ap_row_op(trace, link->op);
+    const struct ap_work_detail *work = ap_row_work(trace, link.row);
+    const struct ap_op_detail *op = link.op == AP_NO_ROW ? NULL : ap_row_op(trace, link.op);
     uint32_t blocks, shape;
     memcpy(&blocks, work ? &work->as.grid.blocks_per_sm : &(float){ -1 }, sizeof(blocks));
     AP_TRY(ap_pair_map_add(&drift->shapes, blocks, op ? op->signature.id : 0, &shape, reterr));
     uint32_t count = drift->kernels.count;
-    AP_TRY(ap_pair_map_add(&drift->kernels, trace->events.name[link->row], shape, ret_number, reterr));
+    AP_TRY(ap_pair_map_add(&drift->kernels, trace->events.name[link.row], shape, ret_number, reterr));
     AP_TRY(AP_RESERVE(drift->work->context->gate, drift->list, drift->capacity, drift->kernels.count, reterr));
     if (*ret_number == count)
         drift->list[count] = (struct same){ .least_ns = { INT64_MAX, INT64_MAX, INT64_MAX },
-                                            .comparable = is_comparable(drift, link->row, op) };
+                                            .comparable = is_comparable(drift, link.row, op) };
     return AP_OK;
 }
 
-static enum ap_status take(struct drift *drift, const struct ap_device_row *link, uint8_t third, struct ap_error *reterr)
+static enum ap_status take(struct drift *drift, struct ap_device_row link, uint8_t third, struct ap_error *reterr)
 {
-    int64_t dur_ns = drift->work->context->trace->events.dur_ns[link->row];
+    int64_t dur_ns = drift->work->context->trace->events.dur_ns[link.row];
     uint32_t number;
     AP_TRY(number_of(drift, link, &number, reterr));
     struct same *same = &drift->list[number];
@@ -119,14 +119,14 @@ static bool is_alone(const struct drift *drift, size_t at, int64_t before_ns)
 {
     const struct ap_trace *trace = drift->work->context->trace;
     const struct ap_links *links = &drift->work->context->facts->links;
-    uint32_t row = links->rows[at].row;
+    uint32_t row = links->row[at];
     int64_t start_ns = trace->events.start_ns[row], end_ns = ap_row_end_ns(trace, row);
     double most_ns = BESIDE * (double)(end_ns - start_ns);
     if ((double)before_ns - (double)start_ns > most_ns)
         return false;
-    if (at + 1 == links->count || ap_row_device(trace, links->rows[at + 1].row) != ap_row_device(trace, row))
+    if (at + 1 == links->count || ap_row_device(trace, links->row[at + 1]) != ap_row_device(trace, row))
         return true;
-    return (double)end_ns - (double)trace->events.start_ns[links->rows[at + 1].row] <= most_ns;
+    return (double)end_ns - (double)trace->events.start_ns[links->row[at + 1]] <= most_ns;
 }
 
 static enum ap_status take_all(struct drift *drift, struct ap_error *reterr)
@@ -135,15 +135,16 @@ static enum ap_status take_all(struct drift *drift, struct ap_error *reterr)
     const struct ap_links *links = &drift->work->context->facts->links;
     int64_t before_ns = INT64_MIN;
     for (size_t i = 0; i < links->count; i++) {
-        uint32_t row = links->rows[i].row;
-        if (i && ap_row_device(trace, row) != ap_row_device(trace, links->rows[i - 1].row))
+        uint32_t row = links->row[i];
+        if (i && ap_row_device(trace, row) != ap_row_device(trace, links->row[i - 1]))
             before_ns = INT64_MIN;
-        uint8_t third = ap_gpu_part(drift->work, row) == AP_GPU_COMPUTE ? third_of(drift, &links->rows[i]) : THIRDS;
+        uint8_t third =
+            ap_gpu_part(drift->work, row) == AP_GPU_COMPUTE ? third_of(drift, ap_device_row_at(links, i)) : THIRDS;
         int64_t end_ns = ap_row_end_ns(trace, row);
         if (third == THIRDS - 1)
             drift->last_ns = ap_gpu_add_ns(drift->work, drift->last_ns, trace->events.dur_ns[row]);
         if (third < THIRDS && is_alone(drift, i, before_ns))
-            AP_TRY(take(drift, &links->rows[i], third, reterr));
+            AP_TRY(take(drift, ap_device_row_at(links, i), third, reterr));
         before_ns = end_ns > before_ns ? end_ns : before_ns;
     }
     return AP_OK;

@@ -101,14 +101,14 @@ static void take_kernel(struct fill *fill, struct streams *streams, uint32_t row
     streams->device_ns = ap_gpu_add_ns(fill->work, streams->device_ns, events->dur_ns[row]);
 }
 
-/* The rows of the device end before links->rows[end]: each stream is met with its first one. */
+/* The rows of the device end before links->row[end]: each stream is met with its first one. */
 static void end_device(struct fill *fill, struct streams *streams, size_t end)
 {
     const struct ap_links *links = &fill->work->context->facts->links;
     const uint32_t *track = fill->work->context->trace->events.track;
     int64_t busiest_ns = 0, shared_ns = 0;
     for (size_t i = streams->first; i < end; i++) {
-        int64_t *track_ns = &streams->track_ns[track[links->rows[i].row]], ns = *track_ns;
+        int64_t *track_ns = &streams->track_ns[track[links->row[i]]], ns = *track_ns;
         *track_ns = 0;
         if (!ns || (double)ns < STREAM_SHARE * (double)streams->device_ns)
             continue;
@@ -127,7 +127,7 @@ static enum ap_status sweep(struct fill *fill, struct streams *streams, struct a
     const struct ap_links *links = &fill->work->context->facts->links;
     int64_t at_ns = INT64_MIN, device = -1;
     for (size_t i = 0; i < links->count; i++) {
-        uint32_t row = links->rows[i].row;
+        uint32_t row = links->row[i];
         if (ap_gpu_part(fill->work, row) != AP_GPU_COMPUTE)
             continue;
         if (ap_row_device(trace, row) != device) {

@@ -222,7 +222,7 @@ static enum ap_status sum_gemm_in_convolution(struct ap_gpu_work *work, int64_t 
     AP_TRY(AP_ALLOC_CLEARED(work->context->gate, is_convolution, name_count, reterr));
     *ret_ns = 0;
     for (size_t i = 0; i < links->count; i++) {
-        uint32_t row = links->rows[i].row, op = links->rows[i].op;
+        uint32_t row = links->row[i], op = ap_op_at(links, i);
         if (op == AP_NO_ROW || ap_row_kind(trace->events.tag[row]) != AP_KIND_kernel ||
             ap_kernel_family_of(ap_kernel_subfamily_of(&work->context->facts->families, trace->events.name[row])) !=
                 AP_KERNEL_FAMILY_gemm)
@@ -245,13 +245,13 @@ struct chain {
 };
 
 /* A graph, and an annotation that the launch lies in, run the kernels of many operators. */
-static uint32_t operator_of(const struct ap_gpu_work *work, const struct ap_device_row *link)
+static uint32_t operator_of(const struct ap_gpu_work *work, struct ap_device_row link)
 {
     const struct ap_trace *trace = work->context->trace;
-    bool of_graph = link->launch != AP_NO_ROW &&
-                    ap_call_kind_of(&work->context->facts->calls, trace, link->launch) == AP_CALL_graph_launch;
-    bool of_operator = link->op != AP_NO_ROW && ap_row_is_of(trace, link->op, 1u << AP_KIND_operator);
-    return of_operator && !of_graph ? link->op : AP_NO_ROW;
+    bool of_graph = link.launch != AP_NO_ROW &&
+                    ap_call_kind_of(&work->context->facts->calls, trace, link.launch) == AP_CALL_graph_launch;
+    bool of_operator = link.op != AP_NO_ROW && ap_row_is_of(trace, link.op, 1u << AP_KIND_operator);
+    return of_operator && !of_graph ? link.op : AP_NO_ROW;
 }
 
 static int64_t chain_end(struct ap_gpu_work *work, struct chain *chain, int64_t chained_ns)
@@ -261,15 +261,15 @@ static int64_t chain_end(struct ap_gpu_work *work, struct chain *chain, int64_t 
     return ap_gpu_add_ns(work, chained_ns, spared_ns);
 }
 
-static int64_t chain_add(struct ap_gpu_work *work, struct chain *chain, const struct ap_device_row *link, int64_t chained_ns)
+static int64_t chain_add(struct ap_gpu_work *work, struct chain *chain, struct ap_device_row link, int64_t chained_ns)
 {
     const struct ap_trace *trace = work->context->trace;
-    unsigned subfamily = ap_kernel_subfamily_of(&work->context->facts->families, trace->events.name[link->row]);
+    unsigned subfamily = ap_kernel_subfamily_of(&work->context->facts->families, trace->events.name[link.row]);
     enum ap_kernel_family family = ap_kernel_family_of(subfamily);
     bool other = family == AP_KERNEL_FAMILY_reduction || family == AP_KERNEL_FAMILY_normalisation ||
                  family == AP_KERNEL_FAMILY_softmax;
     bool pointwise = family == AP_KERNEL_FAMILY_elementwise && strcmp(ap_kernel_subfamily_name(subfamily), "optimizer") != 0;
-    int64_t dur_ns = pointwise ? trace->events.dur_ns[link->row] : 0;
+    int64_t dur_ns = pointwise ? trace->events.dur_ns[link.row] : 0;
     uint32_t op = operator_of(work, link);
     if (!other && !pointwise)
         chained_ns = chain_end(work, chain, chained_ns);
@@ -292,11 +292,11 @@ static enum ap_status list_by_stream(const struct ap_links *links, const struct 
     enum ap_status status = AP_ALLOC(links->gate, list, links->count, reterr);
     if (status == AP_OK) {
         for (size_t i = 0; i < links->count; i++)
-            place[track[links->rows[i].row] + 1]++;
+            place[track[links->row[i]] + 1]++;
         for (size_t i = 0; i < trace->track_count; i++)
             place[i + 1] += place[i];
         for (size_t i = 0; i < links->count; i++)
-            list[place[track[links->rows[i].row]]++] = (uint32_t)i;
+            list[place[track[links->row[i]]]++] = (uint32_t)i;
         *ret_list = list;
     }
     AP_FREE(links->gate, place, trace->track_count + 1);
@@ -314,11 +314,11 @@ static enum ap_status sum_chained(struct ap_gpu_work *work, int64_t *ret_ns, str
         return AP_OK;
     AP_TRY(list_by_stream(links, trace, &by_stream, reterr));
     for (size_t i = 0; i < links->count; i++) {
-        const struct ap_device_row *link = &links->rows[by_stream[i]];
-        if (trace->events.track[link->row] != stream)
+        struct ap_device_row link = ap_device_row_at(links, by_stream[i]);
+        if (trace->events.track[link.row] != stream)
             *ret_ns = chain_end(work, &chain, *ret_ns);
-        stream = trace->events.track[link->row];
-        if (ap_row_is_of(trace, link->row, 1u << AP_KIND_kernel) && trace->events.dur_ns[link->row] >= 0)
+        stream = trace->events.track[link.row];
+        if (ap_row_is_of(trace, link.row, 1u << AP_KIND_kernel) && trace->events.dur_ns[link.row] >= 0)
             *ret_ns = chain_add(work, &chain, link, *ret_ns);
     }
     *ret_ns = chain_end(work, &chain, *ret_ns);
@@ -345,9 +345,9 @@ static int64_t layout_copies_ns(struct ap_gpu_work *work)
     const struct ap_links *links = &work->context->facts->links;
     int64_t sum_ns = 0;
     for (size_t i = 0; i < links->count; i++)
-        if (ap_row_kind(trace->events.tag[links->rows[i].row]) == AP_KIND_kernel &&
-            is_layout_of_convolution(work, links->rows[i].op))
-            sum_ns = ap_gpu_add_ns(work, sum_ns, trace->events.dur_ns[links->rows[i].row]);
+        if (ap_row_kind(trace->events.tag[links->row[i]]) == AP_KIND_kernel &&
+            is_layout_of_convolution(work, ap_op_at(links, i)))
+            sum_ns = ap_gpu_add_ns(work, sum_ns, trace->events.dur_ns[links->row[i]]);
     return sum_ns;
 }
 

@@ -201,7 +201,7 @@ static enum ap_status sum_filled(const struct ap_gpu_work *work, struct heap *he
     int64_t at_ns = INT64_MIN, device = -1;
     double sum = 0;
     for (size_t i = 0; i < links->count; i++) {
-        uint32_t row = links->rows[i].row;
+        uint32_t row = links->row[i];
         if (ap_row_device(trace, row) != device) {
             sum += filled_ns(heap, at_ns, INT64_MAX);
             device = ap_row_device(trace, row);

@@ -27,7 +27,7 @@ static void take_next(struct ap_gpu_work *work, struct lane *lane)
     lane->start_ns = lane->end_ns = INT64_MAX;
     lane->is_running = false;
     for (; lane->next < lane->end; lane->next++) {
-        uint32_t row = work->context->facts->links.rows[lane->next].row;
+        uint32_t row = work->context->facts->links.row[lane->next];
         int64_t start_ns = trace->events.start_ns[row], end_ns = ap_row_end_ns(trace, row);
         if (ap_gpu_part(work, row) != AP_GPU_COMPUTE || start_ns == end_ns)
             continue;
@@ -52,8 +52,7 @@ static struct lane lane_from(const struct ap_gpu_work *work, size_t first)
     const struct ap_links *links = &work->context->facts->links;
     const struct ap_trace *trace = work->context->trace;
     struct lane lane = { .next = first, .end = first };
-    while (lane.end < links->count &&
-           ap_row_device(trace, links->rows[lane.end].row) == ap_row_device(trace, links->rows[first].row))
+    while (lane.end < links->count && ap_row_device(trace, links->row[lane.end]) == ap_row_device(trace, links->row[first]))
         lane.end++;
     return lane;
 }

@@ -286,8 +286,8 @@ static enum ap_status add_launches(struct ap_part_context *context, struct ap_mo
     int64_t count = 0, without = 0;
     enum ap_status status = ap_row_set_init(&launches, context->gate, context->trace->events.count, reterr);
     for (size_t i = 0; i < links->count && status == AP_OK; i++)
-        if (links->rows[i].launch != AP_NO_ROW)
-            (void)ap_row_set_add(&launches, links->rows[i].launch);
+        if (ap_launch_at(links, i) != AP_NO_ROW)
+            (void)ap_row_set_add(&launches, ap_launch_at(links, i));
     for (uint32_t row = 0; row < context->trace->events.count && status == AP_OK; row++) {
         if (!is_launch(context, row))
             continue;

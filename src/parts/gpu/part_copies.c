@@ -40,13 +40,13 @@ static bool covers(const void *context, size_t place)
 /* ---------------------------------------------------------------------------------------------------------- costs */
 
 /* Host time of a copy: of its operator, once for all that it launched; where the operator does more, of the call. */
-static int64_t host_ns(struct copy_work *work, const struct ap_device_row *linked)
+static int64_t host_ns(struct copy_work *work, struct ap_device_row linked)
 {
     const struct ap_trace *trace = work->context->trace;
-    if (linked->op != AP_NO_ROW && ap_row_is_of(trace, linked->op, 1u << AP_KIND_operator) &&
-        ap_is_copy_op(ap_row_name(trace, linked->op)))
-        return ap_row_set_add(&work->op_counted, linked->op) ? trace->events.dur_ns[linked->op] : 0;
-    return linked->launch == AP_NO_ROW ? 0 : trace->events.dur_ns[linked->launch];
+    if (linked.op != AP_NO_ROW && ap_row_is_of(trace, linked.op, 1u << AP_KIND_operator) &&
+        ap_is_copy_op(ap_row_name(trace, linked.op)))
+        return ap_row_set_add(&work->op_counted, linked.op) ? trace->events.dur_ns[linked.op] : 0;
+    return linked.launch == AP_NO_ROW ? 0 : trace->events.dur_ns[linked.launch];
 }
 
 static void name_cause(struct copy_work *work, struct ap_cause *cause, uint32_t from)
@@ -74,26 +74,26 @@ static enum ap_status take(struct copy_work *work, const struct ap_cause *cause,
 }
 
 /* The call lasts as long as its copy, or its operator waits for it. */
-static bool holds_host(const struct copy_work *work, const struct ap_device_row *linked)
+static bool holds_host(const struct copy_work *work, struct ap_device_row linked)
 {
     const struct ap_trace *trace = work->context->trace;
-    if (linked->launch == AP_NO_ROW)
+    if (linked.launch == AP_NO_ROW)
         return false;
-    uint32_t parent = work->context->facts->tree.parent[linked->launch];
-    return ap_row_end_ns(trace, linked->launch) >= ap_row_end_ns(trace, linked->row) ||
+    uint32_t parent = work->context->facts->tree.parent[linked.launch];
+    return ap_row_end_ns(trace, linked.launch) >= ap_row_end_ns(trace, linked.row) ||
            (parent != AP_NO_ROW && ap_row_set_has(&work->waiting_ops, parent));
 }
 
 static enum ap_status take_device_row(struct copy_work *work, size_t place, struct ap_error *reterr)
 {
     const struct ap_trace *trace = work->context->trace;
-    const struct ap_device_row *linked = &work->context->facts->links.rows[place];
-    int64_t dur_ns = trace->events.dur_ns[linked->row], start_ns = trace->events.start_ns[linked->row];
-    int64_t bytes = ap_row_is_of(trace, linked->row, 1u << AP_KIND_memcpy) ? ap_row_bytes(trace, linked->row) : -1;
+    struct ap_device_row linked = ap_device_row_at(&work->context->facts->links, place);
+    int64_t dur_ns = trace->events.dur_ns[linked.row], start_ns = trace->events.start_ns[linked.row];
+    int64_t bytes = ap_row_is_of(trace, linked.row, 1u << AP_KIND_memcpy) ? ap_row_bytes(trace, linked.row) : -1;
     int64_t exposed_ns =
-        dur_ns - ap_gpu_covered_ns(&work->others, ap_row_device(trace, linked->row), start_ns, start_ns + dur_ns);
+        dur_ns - ap_gpu_covered_ns(&work->others, ap_row_device(trace, linked.row), start_ns, start_ns + dur_ns);
     struct ap_cause cause = { .kind = work->copies.cause[place],
-                              .row = linked->row,
+                              .row = linked.row,
                               .count = 1,
                               .row_weight_ns = dur_ns,
                               .weight_ns = exposed_ns,
@@ -101,12 +101,12 @@ static enum ap_status take_device_row(struct copy_work *work, size_t place, stru
                               .host_ns = host_ns(work, linked),
                               .bytes = bytes > 0 ? bytes : 0,
                               .bytes_known = bytes >= 0 };
-    name_cause(work, &cause, linked->op != AP_NO_ROW ? linked->op : linked->launch);
+    name_cause(work, &cause, linked.op != AP_NO_ROW ? linked.op : linked.launch);
     if (cause.kind == AP_COPY_htod_pinned && holds_host(work, linked)) {
         work->blocking.count++;
         work->blocking.time_ns = ap_add_sat(work->blocking.time_ns, dur_ns, &work->overflowed);
     }
-    if (linked->launch != AP_NO_ROW && ap_per_step_has(&work->per_step, trace->events.start_ns[linked->launch]))
+    if (linked.launch != AP_NO_ROW && ap_per_step_has(&work->per_step, trace->events.start_ns[linked.launch]))
         work->sums[cause.kind].step_bytes = ap_add_sat(work->sums[cause.kind].step_bytes, cause.bytes, &work->overflowed);
     return take(work, &cause, exposed_ns, reterr);
 }

@@ -111,15 +111,15 @@ static void take_call(struct launch_sums *sums, const struct ap_trace *trace, ui
 }
 
 /* @stream_end_ns: end of what the stream did before this row. */
-static void take_row(struct launch_sums *sums, const struct ap_trace *trace, const struct ap_device_row *linked, bool graph,
+static void take_row(struct launch_sums *sums, const struct ap_trace *trace, struct ap_device_row linked, bool graph,
                      int64_t stream_end_ns)
 {
-    int64_t start_ns = trace->events.start_ns[linked->row], call_ns = trace->events.start_ns[linked->launch];
-    int64_t call_end_ns = ap_row_end_ns(trace, linked->launch);
+    int64_t start_ns = trace->events.start_ns[linked.row], call_ns = trace->events.start_ns[linked.launch];
+    int64_t call_end_ns = ap_row_end_ns(trace, linked.launch);
     sums->before_call += start_ns < call_ns;
     sums->before_call_end += start_ns < call_end_ns;
     sums->graph_rows += graph;
-    sums->short_rows += !graph && trace->events.dur_ns[linked->row] < trace->events.dur_ns[linked->launch];
+    sums->short_rows += !graph && trace->events.dur_ns[linked.row] < trace->events.dur_ns[linked.launch];
     if (start_ns > call_end_ns && start_ns - call_end_ns > LONG_DELAY_NS) {
         sums->late_rows++;
         sums->late_on_idle_stream += stream_end_ns <= call_end_ns;
@@ -135,19 +135,19 @@ static void sum_launches(struct launch_sums *sums, const struct ap_part_context 
     for (size_t i = 0; i < trace->track_count; i++)
         stream_end_ns[i] = INT64_MIN;
     for (size_t i = 0; i < context->facts->links.count; i++) {
-        const struct ap_device_row *linked = &context->facts->links.rows[i];
-        int64_t *end_ns = &stream_end_ns[trace->events.track[linked->row]];
-        if (linked->launch != AP_NO_ROW) {
-            enum ap_call_kind kind = ap_call_kind_of(&context->facts->calls, trace, linked->launch);
-            bool in_step = ap_per_step_has(&per_step, trace->events.start_ns[linked->launch]);
-            sums->step_kernels += in_step && ap_row_kind(trace->events.tag[linked->row]) == AP_KIND_kernel;
-            if (ap_row_set_add(seen, linked->launch)) {
-                take_call(sums, trace, linked->launch, kind);
+        struct ap_device_row linked = ap_device_row_at(&context->facts->links, i);
+        int64_t *end_ns = &stream_end_ns[trace->events.track[linked.row]];
+        if (linked.launch != AP_NO_ROW) {
+            enum ap_call_kind kind = ap_call_kind_of(&context->facts->calls, trace, linked.launch);
+            bool in_step = ap_per_step_has(&per_step, trace->events.start_ns[linked.launch]);
+            sums->step_kernels += in_step && ap_row_kind(trace->events.tag[linked.row]) == AP_KIND_kernel;
+            if (ap_row_set_add(seen, linked.launch)) {
+                take_call(sums, trace, linked.launch, kind);
                 sums->step_calls += in_step;
             }
             take_row(sums, trace, linked, kind == AP_CALL_graph_launch, *end_ns);
         }
-        int64_t row_end_ns = ap_row_end_ns(trace, linked->row);
+        int64_t row_end_ns = ap_row_end_ns(trace, linked.row);
         *end_ns = row_end_ns > *end_ns ? row_end_ns : *end_ns;
     }
 }
@@ -160,13 +160,13 @@ static size_t gather_delays(const struct ap_part_context *context, enum delay_fr
     const struct ap_trace *trace = context->trace;
     size_t count = 0;
     for (size_t i = 0; i < context->facts->links.count; i++) {
-        const struct ap_device_row *linked = &context->facts->links.rows[i];
-        if (linked->launch == AP_NO_ROW ||
-            (!graphs && ap_call_kind_of(&context->facts->calls, trace, linked->launch) == AP_CALL_graph_launch))
+        struct ap_device_row linked = ap_device_row_at(&context->facts->links, i);
+        if (linked.launch == AP_NO_ROW ||
+            (!graphs && ap_call_kind_of(&context->facts->calls, trace, linked.launch) == AP_CALL_graph_launch))
             continue;
-        int64_t start_ns = trace->events.start_ns[linked->row], call_end_ns = ap_row_end_ns(trace, linked->launch);
+        int64_t start_ns = trace->events.start_ns[linked.row], call_end_ns = ap_row_end_ns(trace, linked.launch);
         if (from == FROM_START)
-            delays_ns[count++] = start_ns - trace->events.start_ns[linked->launch];
+            delays_ns[count++] = start_ns - trace->events.start_ns[linked.launch];
         else
             delays_ns[count++] = start_ns > call_end_ns ? start_ns - call_end_ns : 0;
     }

@@ -68,28 +68,28 @@ static bool is_wanted(const struct leaves *leaves, uint32_t slot)
 
 /* ----------------------------------------------------------------------------------------------------- collecting */
 
-static enum ap_status add_device_leaf(struct ap_part_context *context, struct leaves *leaves,
-                                      const struct ap_device_row *linked, struct ap_error *reterr)
+static enum ap_status add_device_leaf(struct ap_part_context *context, struct leaves *leaves, struct ap_device_row linked,
+                                      struct ap_error *reterr)
 {
     const struct ap_trace *trace = context->trace;
-    uint32_t cause = ap_work_cause(trace, linked), name = trace->events.name[linked->row];
+    uint32_t cause = ap_work_cause(trace, linked), name = trace->events.name[linked.row];
     enum ap_step_class step =
         context->facts->steps.count ? AP_STEP_outside : AP_STEP_whole; /* the GPU runs behind the host */
     if (cause != AP_NO_ROW)
         step = ap_step_class_at(&leaves->step, trace->events.start_ns[cause]);
     enum ap_phase phase = ap_phase_of_work(&context->facts->phases, trace, linked);
     unsigned component = KERNEL_COMPONENT + ap_kernel_subfamily_of(context->facts->phases.families, name);
-    bool is_collective = phase == AP_PHASE_communication && ap_row_is_of(trace, linked->row, 1u << AP_KIND_kernel) &&
-                         ap_kernel_is_communication(context->facts->phases.families, trace, linked->row);
-    if (!is_collective && linked->op != AP_NO_ROW && ap_row_is_of(trace, linked->op, 1u << AP_KIND_operator)) {
-        name = trace->events.name[linked->op];
+    bool is_collective = phase == AP_PHASE_communication && ap_row_is_of(trace, linked.row, 1u << AP_KIND_kernel) &&
+                         ap_kernel_is_communication(context->facts->phases.families, trace, linked.row);
+    if (!is_collective && linked.op != AP_NO_ROW && ap_row_is_of(trace, linked.op, 1u << AP_KIND_operator)) {
+        name = trace->events.name[linked.op];
         component = context->facts->op_families.of_name[name];
     }
     uint32_t slot = AP_SLOT(step, phase), number;
     if (!is_wanted(leaves, slot))
         return AP_OK;
     AP_TRY(ap_pair_map_add(&leaves->map, slot << 8 | component, name, &number, reterr));
-    return add_to_leaf(leaves, number, slot, component, name, trace->events.dur_ns[linked->row], reterr);
+    return add_to_leaf(leaves, number, slot, component, name, trace->events.dur_ns[linked.row], reterr);
 }
 
 /* The name of an operator tells the component. */
@@ -139,7 +139,7 @@ static enum ap_status collect(struct ap_part_context *context, const struct ap_h
     if (!context->facts->links.linked_count)
         return work->op_count ? add_host_leaves(context, work, leaves, reterr) : AP_OK;
     for (size_t i = 0; i < context->facts->links.count; i++)
-        AP_TRY(add_device_leaf(context, leaves, &context->facts->links.rows[i], reterr));
+        AP_TRY(add_device_leaf(context, leaves, ap_device_row_at(&context->facts->links, i), reterr));
     return AP_OK;
 }
 

@@ -132,7 +132,7 @@ static const struct ap_device_properties *main_device(const struct ap_part_conte
 {
     const struct ap_trace *trace = context->trace;
     for (size_t i = 0; i < trace->device_count && context->facts->links.count; i++)
-        if (trace->devices[i].id == ap_row_device(trace, context->facts->links.rows[0].row))
+        if (trace->devices[i].id == ap_row_device(trace, context->facts->links.row[0]))
             return &trace->devices[i];
     return trace->device_count ? &trace->devices[0] : NULL;
 }

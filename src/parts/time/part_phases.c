@@ -201,7 +201,7 @@ static enum ap_status sum_host(struct ap_part_context *context, const struct spa
 /* --------------------------------------------------------------------------------------------------------- device */
 
 static bool is_launched_steadily(const struct ap_part_context *context, struct ap_step_cursor *cursor,
-                                 const struct ap_device_row *linked)
+                                 struct ap_device_row linked)
 {
     const struct ap_steps *steps = &context->facts->steps;
     uint32_t cause = ap_work_cause(context->trace, linked);
@@ -214,10 +214,10 @@ static bool is_launched_steadily(const struct ap_part_context *context, struct a
 /* A kernel that alone updates a large tensor takes as long in any form: only launching it can go. */
 #define LAUNCH_NS 10000
 
-static void take_update(const struct ap_trace *trace, const struct ap_device_row *linked, struct phase_sums *sums)
+static void take_update(const struct ap_trace *trace, struct ap_device_row linked, struct phase_sums *sums)
 {
-    int64_t dur_ns = trace->events.dur_ns[linked->row];
-    uint32_t name = linked->op == AP_NO_ROW ? 0 : trace->events.name[linked->op];
+    int64_t dur_ns = trace->events.dur_ns[linked.row];
+    uint32_t name = linked.op == AP_NO_ROW ? 0 : trace->events.name[linked.op];
     if (!sums->of[AP_PHASE_optimizer].device_rows)
         sums->update = name;
     sums->updates_differ |= !name || name != sums->update;
@@ -231,12 +231,12 @@ static void sum_device(struct ap_part_context *context, struct phase_sums *sums)
     struct ap_step_cursor cursor = { &context->facts->steps, 0 };
     int64_t covered_to_ns[AP_PHASE_COUNT_], device = -1;
     for (size_t i = 0; i < context->facts->links.count; i++) {
-        const struct ap_device_row *linked = &context->facts->links.rows[i];
-        int64_t start_ns = trace->events.start_ns[linked->row], dur_ns = trace->events.dur_ns[linked->row];
-        if (!i || ap_row_device(trace, linked->row) != device)
+        struct ap_device_row linked = ap_device_row_at(&context->facts->links, i);
+        int64_t start_ns = trace->events.start_ns[linked.row], dur_ns = trace->events.dur_ns[linked.row];
+        if (!i || ap_row_device(trace, linked.row) != device)
             for (size_t phase = 0; phase < AP_PHASE_COUNT_; phase++)
                 covered_to_ns[phase] = INT64_MIN;
-        device = ap_row_device(trace, linked->row);
+        device = ap_row_device(trace, linked.row);
         enum ap_phase phase = ap_phase_of_work(&context->facts->phases, trace, linked);
         struct phase_total *total = &sums->of[phase];
         if (phase == AP_PHASE_optimizer)
@@ -288,9 +288,9 @@ static void sum_added(const struct ap_part_context *context, struct phase_sums *
         if (events->dur_ns[at.row] > 0 && is_added(context, at.row, add, accumulate))
             sums->added_host_ns = ap_add_sat(sums->added_host_ns, events->dur_ns[at.row], &sums->overflowed);
     for (size_t i = 0; i < context->facts->links.count; i++)
-        if (is_added(context, context->facts->links.rows[i].op, add, accumulate))
+        if (is_added(context, ap_op_at(&context->facts->links, i), add, accumulate))
             sums->added_device_ns =
-                ap_add_sat(sums->added_device_ns, events->dur_ns[context->facts->links.rows[i].row], &sums->overflowed);
+                ap_add_sat(sums->added_device_ns, events->dur_ns[context->facts->links.row[i]], &sums->overflowed);
 }
 
 /* --------------------------------------------------------------------------------------------------------- output */

@@ -120,7 +120,7 @@ static double memory_bound_ratio(const struct ap_part_context *context)
 {
     double memory_ns = 0, all_ns = 0;
     for (size_t i = 0; i < context->facts->links.count; i++) {
-        uint32_t row = context->facts->links.rows[i].row;
+        uint32_t row = context->facts->links.row[i];
         if (ap_row_kind(context->trace->events.tag[row]) != AP_KIND_kernel)
             continue;
         double dur_ns = (double)context->trace->events.dur_ns[row];

@@ -36,7 +36,7 @@ static uint32_t open_row(const struct ap_part_context *context, uint32_t track, 
     for (int i = 0; i < AP_NESTING_MAX && row != AP_NO_ROW; i++) {
         if (ap_row_end_ns(trace, row) >= time_ns)
             return row;
-        row = context->facts->tree.parent[row];
+        row = ap_host_parent(&context->facts->tree, row);
     }
     return AP_NO_ROW;
 }
@@ -80,7 +80,7 @@ static uint32_t find_row(const struct ap_part_context *context, int64_t time_ns)
 
 static ap_link_key sequence_of(const struct ap_part_context *context, uint32_t row)
 {
-    for (int i = 0; i < AP_NESTING_MAX && row != AP_NO_ROW; i++, row = context->facts->tree.parent[row]) {
+    for (int i = 0; i < AP_NESTING_MAX && row != AP_NO_ROW; i++, row = ap_host_parent(&context->facts->tree, row)) {
         const struct ap_op_detail *op =
             ap_row_is_of(context->trace, row, 1u << AP_KIND_operator) ? ap_row_op(context->trace, row) : NULL;
         if (op && op->sequence && op->forward_thread)
@@ -136,7 +136,7 @@ static struct ap_text module_path(const struct ap_part_context *context, struct 
                                   char *buffer)
 {
     size_t from = MODULE_PATH_BYTES;
-    for (int i = 0; i < AP_NESTING_MAX && row != AP_NO_ROW; i++, row = context->facts->tree.parent[row]) {
+    for (int i = 0; i < AP_NESTING_MAX && row != AP_NO_ROW; i++, row = ap_host_parent(&context->facts->tree, row)) {
         if (!is_module(context, frames, row))
             continue;
         struct ap_text name = ap_module_class(ap_row_name(context->trace, row));

@@ -148,7 +148,7 @@ static void find_launched(const struct ap_trace_rows *rows, uint32_t row, struct
 static void find_children(const struct ap_trace_rows *rows, uint32_t row, struct best *best)
 {
     for (uint32_t other = 0; other < rows->facts->tree.count; other++)
-        if (rows->facts->tree.parent[other] == row)
+        if (ap_host_parent(&rows->facts->tree, other) == row)
             offer(best, other, rows->facts->trace->events.dur_ns[other]);
 }
 
@@ -182,8 +182,8 @@ static enum ap_status find_beside(const struct ap_trace_rows *rows, const struct
     enum ap_status status = ap_row_set_init(&outer, rows->facts->gate, trace->events.count, reterr);
     for (uint32_t other = 0; status == AP_OK && other < trace->events.count; other++)
         if (runs_beside(trace, span, other) && other < rows->facts->tree.count &&
-            rows->facts->tree.parent[other] != AP_NO_ROW)
-            (void)ap_row_set_add(&outer, rows->facts->tree.parent[other]);
+            ap_host_parent(&rows->facts->tree, other) != AP_NO_ROW)
+            (void)ap_row_set_add(&outer, ap_host_parent(&rows->facts->tree, other));
     for (uint32_t other = 0; status == AP_OK && other < trace->events.count; other++)
         if (runs_beside(trace, span, other) && !ap_row_set_has(&outer, other))
             offer(best, other, overlap_ns(trace, span, other));
@@ -203,7 +203,7 @@ static void add_neighbors(const struct ap_trace_rows *rows, uint32_t row, struct
     int64_t start_ns = trace->events.start_ns[row], end_ns = ap_row_end_ns(trace, row);
     for (size_t i = rows->facts->order.track_start[track]; i < rows->facts->order.track_start[track + 1]; i++) {
         uint32_t other = rows->facts->order.rows[i];
-        if (other == row || (host && rows->facts->tree.parent[other] != rows->facts->tree.parent[row]) ||
+        if (other == row || (host && ap_host_parent(&rows->facts->tree, other) != ap_host_parent(&rows->facts->tree, row)) ||
             ap_row_is_of(trace, other, AP_HOST_KINDS) != host)
             continue;
         if (ap_row_end_ns(trace, other) <= start_ns)

@@ -506,7 +506,7 @@ static void a_function_is_open_no_longer_than_its_caller(void)
     is_int(ap_row_order_init(&order, run.trace, &run.gate, NULL), AP_OK, "rows in order");
     is_int(ap_host_tree_init(&tree, run.trace, &order, &run.gate, NULL), AP_OK, "rows in a tree");
     for (size_t i = 0; i < AP_COUNT_OF(rows); i++)
-        is_u64(tree.parent[i], rows[i].parent, rows[i].claim);
+        is_u64(ap_host_parent(&tree, (uint32_t)i), rows[i].parent, rows[i].claim);
     ap_host_tree_release(&tree);
     ap_row_order_release(&order);
     end(&run);

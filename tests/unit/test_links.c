@@ -33,7 +33,7 @@ static void end(struct linked *linked)
 /* The parent of the row with this number in the file; -1 = none. */
 static int64_t parent(const struct linked *linked, uint32_t row)
 {
-    return linked->tree.parent[row] == AP_NO_ROW ? -1 : (int64_t)linked->tree.parent[row];
+    return ap_host_parent(&linked->tree, row) == AP_NO_ROW ? -1 : (int64_t)ap_host_parent(&linked->tree, row);
 }
 
 static int64_t launch(const struct linked *linked, size_t index)
@@ -85,7 +85,7 @@ static void a_closed_crossing_row_is_not_around(void)
     struct linked linked;
     begin(&linked, OP("a", 1, 0, 50, "") OP("b", 1, 10, 100, "") OP("c", 1, 60, 5, ""));
     ok(ap_host_around(&linked.tree, linked.run.trace, 2, 1u << AP_KIND_operator) == 1, "b is open");
-    ok(ap_host_around(&linked.tree, linked.run.trace, linked.tree.parent[2], 1u << AP_KIND_operator) == 0,
+    ok(ap_host_around(&linked.tree, linked.run.trace, ap_host_parent(&linked.tree, 2), 1u << AP_KIND_operator) == 0,
        "a was when b began");
     end(&linked);
 }

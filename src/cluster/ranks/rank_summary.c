@@ -146,7 +146,7 @@ static enum ap_status name_frame(struct summary *summary, uint32_t row, struct a
 {
     const struct ap_trace *trace = summary->trace;
     uint32_t named = row;
-    for (int level = 0; row != AP_NO_ROW && level < MAX_LEVELS_UP; level++, row = summary->facts->tree.parent[row])
+    for (int level = 0; row != AP_NO_ROW && level < MAX_LEVELS_UP; level++, row = ap_host_parent(&summary->facts->tree, row))
         if (ap_row_is_of(trace, row, 1u << AP_KIND_python) && ap_is_user_frame(&summary->frames, trace->events.name[row])) {
             named = row;
             break;

@@ -151,9 +151,9 @@ static enum ap_status take_graphs(struct finding *finding, struct ap_error *rete
 /* Up to the first row that is known to be around one: each row is met once. */
 static void mark_above(struct finding *finding, struct ap_row_set *above, uint32_t row)
 {
-    const uint32_t *parent = finding->facts->tree.parent;
-    for (uint32_t at = parent[row]; at != AP_NO_ROW && ap_row_set_add(above, at);)
-        at = parent[at];
+    const struct ap_host_tree *tree = &finding->facts->tree;
+    for (uint32_t at = ap_host_parent(tree, row); at != AP_NO_ROW && ap_row_set_add(above, at);)
+        at = ap_host_parent(tree, at);
 }
 
 /* Of a row that may count: is it around no other one, and the first kernel of its call? What adds values up at places works
@@ -371,9 +371,9 @@ static uint32_t counted_around(const struct finding *finding, uint32_t row)
     for (int level = 0; row != AP_NO_ROW && level < LEVELS_MAX; level++) {
         if (ap_row_set_has(&finding->compute->counted, row))
             return row;
-        row = finding->facts->tree.parent[row];
+        row = ap_host_parent(&finding->facts->tree, row);
         while (row != AP_NO_ROW && level < LEVELS_MAX && ap_row_kind(finding->trace->events.tag[row]) != AP_KIND_operator) {
-            row = finding->facts->tree.parent[row];
+            row = ap_host_parent(&finding->facts->tree, row);
             level++;
         }
     }

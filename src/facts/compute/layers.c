@@ -72,7 +72,7 @@ static enum ap_status go_over_rows(struct finding *finding, bool opens, struct a
 {
     const struct ap_row_order *order = &finding->facts->order;
     for (size_t i = 0; i < order->count; i++) {
-        uint32_t row = order->rows[i], parent = finding->facts->tree.parent[row], *layer = &finding->of_row[row];
+        uint32_t row = order->rows[i], parent = ap_host_parent(&finding->facts->tree, row), *layer = &finding->of_row[row];
         if (!ap_row_is_of(finding->trace, row, AP_HOST_KINDS) || *layer != NO_LAYER)
             continue;
         *layer = parent == AP_NO_ROW ? NO_LAYER : finding->of_row[parent];
@@ -146,7 +146,7 @@ static uint32_t open_row(const struct finding *finding, uint32_t track, int64_t 
     AP_BISECT(low, order->track_start[track + 1], at, finding->trace->events.start_ns[order->rows[at]] <= at_ns);
     uint32_t row = low > first ? order->rows[low - 1] : AP_NO_ROW;
     while (row != AP_NO_ROW && ap_row_end_ns(finding->trace, row) < at_ns && depth++ < AP_NESTING_MAX)
-        row = finding->facts->tree.parent[row];
+        row = ap_host_parent(&finding->facts->tree, row);
     return depth > AP_NESTING_MAX ? AP_NO_ROW : row;
 }
 

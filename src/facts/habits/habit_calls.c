@@ -172,7 +172,7 @@ static void find_autocast(struct ap_habits *habits, const struct ap_facts *facts
     const struct ap_row_order *order = &facts->order;
     uint32_t casts_in = AP_NO_ROW; /* what the last cast is a part of */
     for (size_t at = 0; at < order->track_start[order->track_count]; at++) {
-        uint32_t row = order->rows[at], caller = facts->tree.parent[row];
+        uint32_t row = order->rows[at], caller = ap_host_parent(&facts->tree, row);
         if (caller == AP_NO_ROW || !ap_row_is_of(facts->trace, row, AP_HOST_KINDS))
             continue;
         if (ap_text_is(ap_row_name(facts->trace, row), "aten::to"))

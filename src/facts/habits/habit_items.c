@@ -266,7 +266,7 @@ static bool has_unlike_ranks(const struct ap_habit_rows *rows, uint32_t row)
 static bool is_of_layer(struct ap_habit_rows *rows, uint32_t row)
 {
     for (int up = 0; up < MOST_CALLERS; up++) {
-        row = rows->facts->tree.parent[row];
+        row = ap_host_parent(&rows->facts->tree, row);
         if (row == AP_NO_ROW || !ap_habit_is_operator(rows, row))
             return false;
         if (AP_HAS(ap_habit_words_of(rows, row), WEIGHTED) || has_unlike_ranks(rows, row))

@@ -150,7 +150,7 @@ static uint32_t top_line(struct lines *lines)
 
 static bool is_library_call(struct lines *lines, uint32_t row)
 {
-    uint32_t parent = lines->facts->tree.parent[row];
+    uint32_t parent = ap_host_parent(&lines->facts->tree, row);
     return parent != AP_NO_ROW && ap_row_is_of(lines->trace, row, 1u << AP_KIND_python) &&
            ap_row_is_of(lines->trace, parent, 1u << AP_KIND_python) &&
            frame_of(lines, lines->trace->events.name[row]) == FRAME_LIBRARY &&
@@ -164,7 +164,7 @@ static uint32_t called_by(struct lines *lines, uint32_t line, bool of_library, s
     uint32_t best = 0;
     memset(lines->total_ns, 0, lines->name_count * sizeof(lines->total_ns[0]));
     for (uint32_t row = 0; row < events->count; row++) {
-        uint32_t parent = lines->facts->tree.parent[row], name = events->name[row];
+        uint32_t parent = ap_host_parent(&lines->facts->tree, row), name = events->name[row];
         if (!ap_row_is_of(lines->trace, row, 1u << AP_KIND_python))
             continue;
         if (name == line) {
@@ -194,7 +194,8 @@ static void find_libraries(struct lines *lines)
     clear_sums(lines);
     for (uint32_t row = 0; row < events->count; row++)
         if (is_library_call(lines, row) && events->start_ns[row] >= from_ns && events->start_ns[row] < to_ns)
-            add_call(lines, events->name[lines->facts->tree.parent[row]], events->dur_ns[row], events->dur_ns[row]);
+            add_call(lines, events->name[ap_host_parent(&lines->facts->tree, row)], events->dur_ns[row],
+                     events->dur_ns[row]);
     for (uint32_t name = 1; name < lines->name_count; name++) {
         leave_out_hiccup(lines, name);
         if (lines->calls[name] >= LEAST_CALLS && lines->self_ns[name] > lines->self_ns[line])
@@ -261,7 +262,7 @@ static void mark_forwards(const struct hooks *hooks)
  * their own. */
 static bool is_hook(const struct hooks *hooks, uint32_t row)
 {
-    uint32_t parent = hooks->lines->facts->tree.parent[row];
+    uint32_t parent = ap_host_parent(&hooks->lines->facts->tree, row);
     if (parent == AP_NO_ROW || !ap_row_is_of(hooks->trace, row, 1u << AP_KIND_python) ||
         !ap_is_user_frame(&hooks->lines->habits->chains.frames, hooks->trace->events.name[row]))
         return false;

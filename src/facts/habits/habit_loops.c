@@ -105,7 +105,7 @@ static uint32_t module_of(const struct ap_habit_rows *rows, uint32_t row)
         if (ap_row_is_of(rows->trace, row, 1u << AP_KIND_python) &&
             ap_text_starts_with(ap_row_name(rows->trace, row), "nn.Module: "))
             return rows->trace->events.name[row];
-        row = rows->facts->tree.parent[row];
+        row = ap_host_parent(&rows->facts->tree, row);
     }
     return 0;
 }
@@ -376,7 +376,7 @@ static uint32_t frame_of(const struct ap_habit_rows *rows, uint32_t row)
         if (ap_row_is_of(rows->trace, row, 1u << AP_KIND_python) &&
             ap_is_user_frame(&rows->habits->chains.frames, rows->trace->events.name[row]))
             return row;
-        row = rows->facts->tree.parent[row];
+        row = ap_host_parent(&rows->facts->tree, row);
     }
     return AP_NO_ROW;
 }

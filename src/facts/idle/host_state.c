@@ -165,7 +165,7 @@ enum ap_status ap_host_states_init(struct ap_host_states *states, const struct a
         states->count = trace->events.count;
         memset(states->state, AP_IDLE_untraced, states->count);
         for (size_t i = 0; i < order->count; i++) {
-            uint32_t row = order->rows[i], parent = tree->parent[row];
+            uint32_t row = order->rows[i], parent = ap_host_parent(tree, row);
             if (ap_row_is_of(trace, row, AP_HOST_KINDS))
                 states->state[row] = (uint8_t)state_of(
                     &signs, row, parent == AP_NO_ROW ? AP_IDLE_untraced : (enum ap_idle_cause)states->state[parent]);

@@ -502,7 +502,7 @@ static void name_data_waits(struct attribution *a)
     for (size_t i = 0; i < a->split->detail_count; i++) {
         uint32_t *row = &a->split->details[i].host_row[AP_IDLE_data_loading];
         for (int climbed = 0; *row != AP_NO_ROW && climbed < CLIMB_MAX; climbed++) {
-            uint32_t around = a->input->tree->parent[*row];
+            uint32_t around = ap_host_parent(a->input->tree, *row);
             if (around == AP_NO_ROW || a->states.state[around] != AP_IDLE_data_loading)
                 break;
             *row = around;

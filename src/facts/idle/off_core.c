@@ -150,7 +150,7 @@ static enum ap_status close_rows(struct search *s, see_piece seen, uint32_t trac
         uint32_t row = last->open;
         int64_t end_ns = ap_row_end_ns(s->trace, row);
         AP_TRY(see(s, seen, track, last, (struct edge){ end_ns, row, AP_NO_ROW, EDGE_END }, reterr));
-        *last = (struct edge){ end_ns > last->at_ns ? end_ns : last->at_ns, s->tree->parent[row], row, 0 };
+        *last = (struct edge){ end_ns > last->at_ns ? end_ns : last->at_ns, ap_host_parent(s->tree, row), row, 0 };
     }
     return AP_OK;
 }

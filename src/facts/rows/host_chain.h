@@ -41,7 +41,7 @@ static inline uint32_t ap_host_next_around(const struct ap_host_tree *tree, cons
                                            int64_t start_ns, int *left)
 {
     do
-        row = row == AP_NO_ROW || --*left <= 0 ? AP_NO_ROW : tree->parent[row];
+        row = row == AP_NO_ROW || --*left <= 0 ? AP_NO_ROW : ap_host_parent(tree, row);
     while (row != AP_NO_ROW && ap_row_end_ns(trace, row) <= start_ns);
     return row;
 }

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "rows_of.h"
+
 #include "poison.h"
 
 /* When the open rows end, outermost first, and the innermost Python function among them. What is nested deeper than there is
@@ -57,7 +59,7 @@ enum ap_status ap_host_tree_init(struct ap_host_tree *tree, const struct ap_trac
                                  struct ap_gate *gate, struct ap_error *reterr)
 {
     *tree = (struct ap_host_tree){ .gate = gate };
-    if (!trace->events.count)
+    if (!ap_has_rows_of(trace, AP_HOST_KINDS))
         return AP_OK;
     AP_TRY(AP_ALLOC(gate, tree->parent, trace->events.count, reterr));
     tree->count = trace->events.count;
@@ -80,11 +82,11 @@ uint32_t ap_host_around(const struct ap_host_tree *tree, const struct ap_trace *
     if (row == AP_NO_ROW)
         return AP_NO_ROW;
     int64_t start_ns = trace->events.start_ns[row];
-    uint32_t around = tree->parent[row];
+    uint32_t around = ap_host_parent(tree, row);
     for (int i = 0; i < AP_NESTING_MAX && around != AP_NO_ROW; i++) {
         if (ap_row_is_of(trace, around, kinds) && ap_row_end_ns(trace, around) > start_ns)
             return around;
-        around = tree->parent[around];
+        around = ap_host_parent(tree, around);
     }
     return AP_NO_ROW;
 }
@@ -92,8 +94,8 @@ uint32_t ap_host_around(const struct ap_host_tree *tree, const struct ap_trace *
 uint32_t ap_host_container(const struct ap_host_tree *tree, const struct ap_trace *trace, uint32_t row)
 {
     int64_t end_ns = ap_row_end_ns(trace, row), most_ns = trace->events.dur_ns[row] / 2;
-    uint32_t around = tree->parent[row];
+    uint32_t around = ap_host_parent(tree, row);
     for (int i = 0; i < AP_NESTING_MAX && around != AP_NO_ROW && end_ns - ap_row_end_ns(trace, around) > most_ns; i++)
-        around = tree->parent[around];
+        around = ap_host_parent(tree, around);
     return around;
 }

@@ -11,8 +11,7 @@
 
 struct ap_host_tree {
     struct ap_gate *gate;
-    uint32_t *parent; /* by row: the innermost host row of its track that was open at its start; AP_NO_ROW = none. A Python
-                       * function is open no longer than the one that called it. */
+    uint32_t *parent; /* by row, as ap_host_parent(); NULL = there are no host rows */
     size_t count;
 };
 
@@ -21,6 +20,13 @@ AP_MUST_CHECK enum ap_status ap_host_tree_init(struct ap_host_tree *tree, const 
                                                const struct ap_row_order *order, struct ap_gate *gate,
                                                struct ap_error *reterr);
 void ap_host_tree_release(struct ap_host_tree *tree);
+
+/** The innermost host row of its track that was open when @row began; AP_NO_ROW = none. A Python function is open no longer
+ *  than the one that called it. */
+static inline uint32_t ap_host_parent(const struct ap_host_tree *tree, uint32_t row)
+{
+    return tree->parent ? tree->parent[row] : AP_NO_ROW;
+}
 
 /** The nearest row around @row (which may be AP_NO_ROW) of one of these kinds, still open when @row began (rows may
  *  cross); AP_NO_ROW where there is none within AP_NESTING_MAX rows. */

@@ -138,7 +138,7 @@ static void open_around_model(struct finding *finding, uint32_t row)
 {
     uint8_t *of_row = finding->phases->of_row;
     for (; row != AP_NO_ROW && (of_row[row] == AP_PHASE_communication || of_row[row] == AP_PHASE_optimizer);
-         row = finding->tree->parent[row])
+         row = ap_host_parent(finding->tree, row))
         of_row[row] = AP_PHASE_unknown;
 }
 
@@ -146,9 +146,9 @@ static void open_around_model(struct finding *finding, uint32_t row)
 static uint8_t strong_phase(struct finding *finding, uint32_t row, unsigned mark)
 {
     if (mark == AP_PHASE_forward + 1)
-        open_around_model(finding, finding->tree->parent[row]);
+        open_around_model(finding, ap_host_parent(finding->tree, row));
     const struct ap_phases *phases = finding->phases;
-    uint32_t parent = finding->tree->parent[row];
+    uint32_t parent = ap_host_parent(finding->tree, row);
     uint8_t around = parent == AP_NO_ROW ? AP_PHASE_unknown : phases->of_row[parent];
     if (mark != NO_MARK && mark != AP_PHASE_forward + 1 && mark != AP_PHASE_other + 1)
         return (uint8_t)(mark - 1);
@@ -202,7 +202,7 @@ static void find_unmarked(struct finding *finding)
         uint32_t row = order->rows[i];
         if (!ap_row_is_of(finding->trace, row, AP_HOST_KINDS) || of_row[row] != AP_PHASE_unknown)
             continue;
-        uint32_t parent = finding->tree->parent[row];
+        uint32_t parent = ap_host_parent(finding->tree, row);
         uint8_t around = parent == AP_NO_ROW ? AP_PHASE_other : of_row[parent];
         of_row[row] = around != AP_PHASE_other ? around : weak_phase(finding, row);
     }

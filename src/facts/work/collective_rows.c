@@ -114,7 +114,7 @@ static void take_call(const struct finder *finder, struct described *to, uint32_
 static void look_up(const struct finder *finder, struct described *to, uint32_t row)
 {
     const uint32_t kinds = 1u << AP_KIND_operator | 1u << AP_KIND_annotation;
-    for (int level = 0; row != AP_NO_ROW && level < MAX_LEVELS_UP; level++, row = finder->tree->parent[row]) {
+    for (int level = 0; row != AP_NO_ROW && level < MAX_LEVELS_UP; level++, row = ap_host_parent(finder->tree, row)) {
         if (!ap_row_is_of(finder->trace, row, kinds))
             continue;
         uint32_t told = told_by(finder->trace, row);
@@ -179,7 +179,7 @@ static struct described device_row(const struct finder *finder, struct ap_device
         return to;
     }
     if (linked.launch != AP_NO_ROW)
-        look_up(finder, &to, finder->tree->parent[linked.launch]);
+        look_up(finder, &to, ap_host_parent(finder->tree, linked.launch));
     if (to.details == AP_NO_ROW && !to.kind.dtype)
         look_up(finder, &to, linked.op);
     return to;

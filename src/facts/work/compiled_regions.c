@@ -248,7 +248,7 @@ static enum ap_status read_track(struct reader *reader, const uint32_t *rows, si
         uint32_t row = rows[i];
         if (!ap_row_is_of(reader->trace, row, AP_HOST_KINDS))
             continue;
-        uint32_t parent = reader->tree->parent[row], mark = parent == AP_NO_ROW ? 0 : reader->marks[parent];
+        uint32_t parent = ap_host_parent(reader->tree, row), mark = parent == AP_NO_ROW ? 0 : reader->marks[parent];
         if (mark & IN_GRAPH)
             add_gap(reader->compiled, &reader->compiled->outside_ns, state.entered_ns, reader->trace->events.start_ns[row]);
         state.entered_ns = AP_START_UNKNOWN;

@@ -190,9 +190,9 @@ static void find_launching(struct ap_copies *copies, const struct ap_trace *trac
 {
     uint32_t last = AP_NO_ROW; /* marked: many calls that follow one another have the same parent */
     for (struct ap_rows_of at = ap_rows_of(trace, 1u << AP_KIND_runtime); ap_rows_of_next(&at);) {
-        if (tree->parent[at.row] == last || !is_launching(ap_call_kind_of(kinds, trace, at.row)))
+        if (ap_host_parent(tree, at.row) == last || !is_launching(ap_call_kind_of(kinds, trace, at.row)))
             continue;
-        last = tree->parent[at.row];
+        last = ap_host_parent(tree, at.row);
         mark(copies, trace, tree, last);
     }
     for (size_t i = 0; i < links->count; i++) {

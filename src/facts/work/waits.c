@@ -190,7 +190,7 @@ static void take_metric(struct search *search, struct thread_state *thread, uint
 /* An operator that no other one calls. */
 static void take_operator(struct search *search, struct thread_state *thread, uint32_t row)
 {
-    uint32_t around = search->tree->parent[row];
+    uint32_t around = ap_host_parent(search->tree, row);
     if (around != AP_NO_ROW && ap_row_is_of(search->trace, around, 1u << AP_KIND_operator))
         return;
     take_format(search, thread, row);
@@ -229,7 +229,8 @@ static bool join(struct search *search, struct ap_wait *last, uint32_t call, enu
 {
     enum ap_call_kind last_kind = ap_call_kind_of(search->kinds, search->trace, last->row);
     if (kind != AP_CALL_wait || (last_kind != AP_CALL_copy && last_kind != AP_CALL_blocking_copy) ||
-        search->tree->parent[last->row] != search->tree->parent[call] || search->tree->parent[call] == AP_NO_ROW)
+        ap_host_parent(search->tree, last->row) != ap_host_parent(search->tree, call) ||
+        ap_host_parent(search->tree, call) == AP_NO_ROW)
         return false;
     int64_t dur_ns = search->trace->events.dur_ns[call], end_ns = ap_row_end_ns(search->trace, call);
     bool overflowed = false; /* the sum of all rows was checked when they were read */
@@ -257,7 +258,7 @@ static enum ap_status take_call(struct ap_waits *waits, struct search *search, s
     if (thread->last_wait && join(search, &waits->waits[thread->last_wait - 1], call, kind))
         return AP_OK;
     if (copy == AP_ID_NONE && thread->copy != AP_ID_NONE &&
-        search->tree->parent[ap_launch_at(search->links, thread->copy)] == search->tree->parent[call])
+        ap_host_parent(search->tree, ap_launch_at(search->links, thread->copy)) == ap_host_parent(search->tree, call))
         copy = thread->copy;
     AP_TRY(AP_RESERVE(waits->gate, waits->waits, waits->capacity, waits->count + 1, reterr));
     struct ap_wait *wait = &waits->waits[waits->count++];

@@ -334,7 +334,7 @@ static bool is_layout_of_convolution(const struct ap_gpu_work *work, uint32_t op
     for (size_t i = 0; i < AP_COUNT_OF(names) && op != AP_NO_ROW; i++) {
         if (!ap_text_is(ap_row_name(trace, op), names[i]))
             return false;
-        op = work->context->facts->tree.parent[op];
+        op = ap_host_parent(&work->context->facts->tree, op);
     }
     return op != AP_NO_ROW && ap_text_contains_folded(ap_row_name(trace, op), "conv");
 }

@@ -79,7 +79,7 @@ static bool holds_host(const struct copy_work *work, struct ap_device_row linked
     const struct ap_trace *trace = work->context->trace;
     if (linked.launch == AP_NO_ROW)
         return false;
-    uint32_t parent = work->context->facts->tree.parent[linked.launch];
+    uint32_t parent = ap_host_parent(&work->context->facts->tree, linked.launch);
     return ap_row_end_ns(trace, linked.launch) >= ap_row_end_ns(trace, linked.row) ||
            (parent != AP_NO_ROW && ap_row_set_has(&work->waiting_ops, parent));
 }
@@ -123,7 +123,7 @@ static void find_waiting_ops(struct copy_work *work)
 {
     const struct ap_trace *trace = work->context->trace;
     for (struct ap_rows_of at = ap_rows_of(trace, 1u << AP_KIND_runtime); ap_rows_of_next(&at);) {
-        uint32_t parent = work->context->facts->tree.parent[at.row];
+        uint32_t parent = ap_host_parent(&work->context->facts->tree, at.row);
         if (parent != AP_NO_ROW && ap_call_kind_of(&work->context->facts->calls, trace, at.row) == AP_CALL_wait &&
             ap_row_is_of(trace, parent, 1u << AP_KIND_operator))
             (void)ap_row_set_add(&work->waiting_ops, parent);

@@ -101,7 +101,7 @@ static bool begins_phase(const struct ap_part_context *context, uint32_t row)
     enum ap_phase phase = ap_phase_of_row(&context->facts->phases, row);
     if (phase == AP_PHASE_other || !ap_row_is_of(context->trace, row, AP_HOST_KINDS))
         return false;
-    uint32_t parent = context->facts->tree.parent[row];
+    uint32_t parent = ap_host_parent(&context->facts->tree, row);
     return parent == AP_NO_ROW || ap_phase_of_row(&context->facts->phases, parent) != phase ||
            ap_row_end_ns(context->trace, parent) < ap_row_end_ns(context->trace, row);
 }

@@ -175,7 +175,8 @@ static bool is_in_compiled(const struct ap_part_context *context, const struct a
     size_t first = order->track_start[track], count = order->track_start[track + 1] - first, before = 0;
     AP_BISECT(before, count, at, trace->events.start_ns[order->rows[first + at]] <= middle_ns);
     uint32_t row = before ? order->rows[first + before - 1] : AP_NO_ROW;
-    for (int depth = 0; row != AP_NO_ROW && depth < AP_NESTING_MAX; depth++, row = context->facts->tree.parent[row])
+    for (int depth = 0; row != AP_NO_ROW && depth < AP_NESTING_MAX;
+         depth++, row = ap_host_parent(&context->facts->tree, row))
         if (ap_row_end_ns(trace, row) > middle_ns &&
             ap_text_starts_with(ap_strpool_text(&trace->strings, (struct ap_str){ trace->events.name[row] }),
                                 "Torch-Compiled Region"))

@@ -76,13 +76,13 @@ static double passes(const struct ap_habit_rows *rows, size_t from, size_t to)
     for (size_t at = from; at < to; at++) {
         if (!is_on_tensor(rows, at, &elements) || ap_habit_makes_node(rows, at))
             continue;
-        for (i = 0; i < name_count && names[i].name != rows->items[at].name;)
+        for (i = 0; i < name_count && names[i].name != ap_habit_name_at(rows, at);)
             i++;
         if (i == NAMES_MAX)
             continue;
         if (i == name_count)
             names[name_count++].count = 0;
-        names[i].name = rows->items[at].name;
+        names[i].name = ap_habit_name_at(rows, at);
         most = ++names[i].count > most ? names[i].count : most;
         all++;
     }

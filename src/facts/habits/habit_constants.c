@@ -48,7 +48,7 @@ static uint64_t key_of(const struct ap_habit_rows *rows, size_t start, size_t en
     uint64_t key = 0;
     for (size_t i = start; i < end; i++) {
         const struct ap_op_detail *op = ap_row_op(rows->trace, rows->items[i].row);
-        key = key * UINT64_C(0x9E3779B97F4A7C15) + (!of_sizes ? rows->items[i].name : op ? op->signature.id : 0);
+        key = key * UINT64_C(0x9E3779B97F4A7C15) + (!of_sizes ? ap_habit_name_at(rows, i) : op ? op->signature.id : 0);
         if (of_sizes && op)
             key = key * UINT64_C(0x9E3779B97F4A7C15) + op->arguments.id;
     }
@@ -82,13 +82,13 @@ static void note_constant(struct ap_habit_rows *rows, size_t start, size_t end, 
         return;
     constants->longest_ns = dur_ns;
     constants->row = rows->items[start].row;
-    ap_habit_take_names(rows->items + start, end - start, constants->names);
+    ap_habit_take_names(rows, rows->items + start, end - start, constants->names);
 }
 
 static bool is_again(const struct ap_habit_rows *rows, size_t start, size_t period, size_t end)
 {
     for (size_t i = start; i < start + LEAST_ROUNDS * period; i++)
-        if (i + period < end && rows->items[i].name != rows->items[i + period].name)
+        if (i + period < end && ap_habit_name_at(rows, i) != ap_habit_name_at(rows, i + period))
             return false;
     return true;
 }
@@ -99,7 +99,7 @@ static size_t round_of(const struct ap_habit_rows *rows, size_t start, size_t en
 {
     for (size_t period = LEAST_ROUND, tries = 0; start + (LEAST_ROUNDS + 1) * period <= end && tries < MOST_TRIES;
          period++) {
-        if (rows->items[start + period].name != rows->items[start].name)
+        if (ap_habit_name_at(rows, start + period) != ap_habit_name_at(rows, start))
             continue;
         tries++;
         if (is_again(rows, start, period, end))
@@ -168,7 +168,7 @@ static enum ap_status look_at_attention(struct ap_habit_rows *rows, const struct
                                     .first = ap_item_sequence(rows, item),
                                     .last = ap_habit_last_sequence(rows, (size_t)(item - rows->items)),
                                     .keeps = 0.5,
-                                    .names = { item->name } };
+                                    .names = { ap_habit_name_of(rows, item) } };
     return AP_OK;
 }
 

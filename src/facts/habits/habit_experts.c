@@ -308,7 +308,7 @@ static size_t round_of(const struct ap_habit_rows *rows, size_t first, size_t en
 {
     for (size_t period = 1; period <= EXPERT_ITEMS && period * LEAST_EXPERTS <= end - first; period++) {
         size_t at = first + period;
-        while (at < end && rows->items[at].name == rows->items[at - period].name)
+        while (at < end && ap_habit_name_at(rows, at) == ap_habit_name_at(rows, at - period))
             at++;
         if (at == end && !((end - first) % period))
             return period;

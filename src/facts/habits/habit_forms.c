@@ -47,9 +47,10 @@ static const struct form forms[] = {
 static int sign_of(struct ap_habit_rows *rows, size_t at)
 {
     const struct ap_habit_item *item = &rows->items[at];
-    uint8_t *sign = &rows->sign_of[item->name];
+    uint8_t *sign = &rows->sign_of[ap_habit_name_of(rows, item)];
     if (!*sign)
-        *sign = (uint8_t)(1 + ap_name_patterns_first(&rows->signs, ap_trace_text(rows->trace, item->name), SIGN_COUNT));
+        *sign = (uint8_t)(1 + ap_name_patterns_first(&rows->signs, ap_trace_text(rows->trace, ap_habit_name_of(rows, item)),
+                                                     SIGN_COUNT));
     return ap_habit_is_call(rows, item) ? *sign - 1 : SIGN_COUNT;
 }
 
@@ -117,7 +118,7 @@ static enum ap_status look_at_form(struct ap_habit_rows *rows, size_t at, size_t
                                         .first = ap_item_sequence(rows, &rows->items[start]),
                                         .last = ap_habit_last_sequence(rows, end - 1),
                                         .keeps = forms[i].keeps };
-        ap_habit_take_names(rows->items + start, end - start, loop->names);
+        ap_habit_take_names(rows, rows->items + start, end - start, loop->names);
         *ret_end = end;
         return AP_OK;
     }
@@ -136,7 +137,7 @@ static size_t look_at_check(struct ap_habit_rows *rows, size_t at)
         ap_item_end_ns(rows, &rows->items[end - 1]) - ap_item_start_ns(rows, &rows->items[at]) + ap_habit_lead_ns(rows, at);
     struct ap_habit *habit = ap_habit_add(rows->habits, AP_HABIT_value_check, rows->items[at].row, dur_ns, dur_ns);
     if (habit)
-        ap_habit_take_names(rows->items + at, end - at, habit->names);
+        ap_habit_take_names(rows, rows->items + at, end - at, habit->names);
     return end;
 }
 

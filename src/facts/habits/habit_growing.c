@@ -140,7 +140,7 @@ static bool is_gathering(const struct ap_habit_rows *rows, size_t at)
 
 static struct gathering *gathering_of(const struct ap_habit_rows *rows, struct gathering *groups, size_t *count, size_t at)
 {
-    uint32_t name = rows->items[at].name, next = rows->items[at + 1].name;
+    uint32_t name = ap_habit_name_at(rows, at), next = ap_habit_name_at(rows, at + 1);
     for (size_t i = 0; i < *count; i++)
         if (groups[i].of[0].name == name && groups[i].next == next)
             return &groups[i];
@@ -157,8 +157,8 @@ static bool is_behind(const struct ap_habit_rows *rows, size_t at, struct watch 
     if (at >= rows->item_count || !ap_habit_is_call(rows, &rows->items[at]) ||
         ap_item_words(rows, &rows->items[at]) & (AP_BIT(HEAVY) | AP_BIT(MODEL) | AP_BIT(GATHER)))
         return false;
-    watch->name = watch->name ? watch->name : rows->items[at].name;
-    return watch->name == rows->items[at].name;
+    watch->name = watch->name ? watch->name : ap_habit_name_at(rows, at);
+    return watch->name == ap_habit_name_at(rows, at);
 }
 
 static void note_gathering(const struct ap_habit_rows *rows, struct gathering *group, size_t at)

@@ -98,7 +98,7 @@ void ap_habit_find_history(struct ap_habit_rows *rows)
         bool is_of_metric = AP_HAS(ap_item_words(rows, item), OF_METRIC) && !makes_a_node(rows, at);
         double results = is_of_metric ? rows_of(rows, at) : 0;
         if (results > 0)
-            note_rows(names, &count, item->name, item->step, results);
+            note_rows(names, &count, ap_habit_name_of(rows, item), item->step, results);
     }
     for (size_t i = 0; i < count; i++) {
         end_step(&names[i]);

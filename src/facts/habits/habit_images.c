@@ -117,7 +117,7 @@ static bool is_cut(const struct ap_tensor_dims *part, const struct ap_tensor_dim
 static double cropped_elements(struct ap_habit_rows *rows, size_t at)
 {
     struct ap_tensor_list all, half, list;
-    if (!ap_habit_is_of_step(rows, at, at + 1) || rows->items[at].name != rows->items[at + 1].name ||
+    if (!ap_habit_is_of_step(rows, at, at + 1) || ap_habit_name_at(rows, at) != ap_habit_name_at(rows, at + 1) ||
         !ap_habit_read_tensors(rows, at, &all) || !ap_habit_read_tensors(rows, at + 1, &half) || all.tensors[0].count < 3)
         return 0;
     int by_height = all.tensors[0].count - 2, by_width = by_height + 1;

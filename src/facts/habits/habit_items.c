@@ -201,7 +201,7 @@ static enum ap_status add_item(struct ap_habit_rows *rows, struct reading *readi
 {
     const struct ap_events *events = &rows->trace->events;
     size_t step = ap_step_cursor_at(&reading->step, events->start_ns[row]);
-    struct ap_habit_item item = { .row = row, .name = events->name[row] };
+    struct ap_habit_item item = { .row = row };
     item.step = (step < MOST_STEPS ? step : MOST_STEPS) & MOST_STEPS;
     AP_TRY_ADD(rows->habits->gate, rows->items, rows->item_count, rows->item_capacity, reterr, item);
     reading->covered_ns = ap_row_end_ns(rows->trace, row);
@@ -504,7 +504,7 @@ enum ap_status ap_habit_find_parameters(struct ap_habit_rows *rows, struct ap_er
     ap_link_key node = 0;
     for (size_t at = 0; at < rows->item_count; at++) {
         const struct ap_op_detail *op = ap_row_op(rows->trace, rows->items[at].row);
-        struct ap_text name = ap_trace_text(rows->trace, rows->items[at].name);
+        struct ap_text name = ap_trace_text(rows->trace, ap_habit_name_at(rows, at));
         if (!AP_HAS(ap_item_words(rows, &rows->items[at]), NODE)) {
             node = 0;
         } else if (ap_text_ends_with(name, "AccumulateGrad")) {
@@ -549,15 +549,17 @@ ap_link_key ap_habit_node_of(const struct ap_habit_rows *rows, size_t at)
     return last >= ap_item_sequence(rows, &rows->items[at]) ? last : 0;
 }
 
-void ap_habit_take_names(const struct ap_habit_item *items, size_t count, uint32_t names[AP_HABIT_NAMES])
+void ap_habit_take_names(const struct ap_habit_rows *rows, const struct ap_habit_item *items, size_t count,
+                         uint32_t names[AP_HABIT_NAMES])
 {
     size_t taken = 0;
     memset(names, 0, AP_HABIT_NAMES * sizeof(names[0]));
     for (size_t i = 0; i < count && taken < AP_HABIT_NAMES; i++) {
+        uint32_t name = ap_habit_name_of(rows, &items[i]);
         bool is_new = true;
         for (size_t j = 0; j < taken; j++)
-            is_new &= names[j] != items[i].name;
+            is_new &= names[j] != name;
         if (is_new)
-            names[taken++] = items[i].name;
+            names[taken++] = name;
     }
 }

@@ -25,7 +25,7 @@ enum ap_habit_word {
 
 /* There may be one for each row of the thread: what the row tells is asked of it. */
 struct ap_habit_item {
-    uint32_t row, name;
+    uint32_t row;
     uint32_t inner;      /* operators that it calls, at all depths */
     uint32_t step : 30;  /* of more steps than that, those beyond are taken as one */
     uint32_t drops : 1;  /* calls dropout within */
@@ -109,10 +109,20 @@ static inline bool ap_habit_is_operator(const struct ap_habit_rows *rows, uint32
     return ap_row_is_of(rows->trace, row, 1u << AP_KIND_operator);
 }
 
+static inline uint32_t ap_habit_name_of(const struct ap_habit_rows *rows, const struct ap_habit_item *item)
+{
+    return rows->trace->events.name[item->row];
+}
+
+static inline uint32_t ap_habit_name_at(const struct ap_habit_rows *rows, size_t at)
+{
+    return ap_habit_name_of(rows, &rows->items[at]);
+}
+
 /** The bits of enum ap_habit_word for its name. */
 static inline uint64_t ap_item_words(const struct ap_habit_rows *rows, const struct ap_habit_item *item)
 {
-    return rows->words_of[item->name]; /* looked up when the thread was read */
+    return rows->words_of[ap_habit_name_of(rows, item)]; /* looked up when the thread was read */
 }
 
 static inline int64_t ap_item_start_ns(const struct ap_habit_rows *rows, const struct ap_habit_item *item)
@@ -138,7 +148,7 @@ static inline int64_t ap_item_dispatch_ns(const struct ap_habit_rows *rows, cons
 /** A literal, whose length is known then: most names differ in theirs. */
 static inline bool ap_habit_is_named(const struct ap_habit_rows *rows, size_t at, struct ap_text name)
 {
-    return ap_text_equal(ap_trace_text(rows->trace, rows->items[at].name), name);
+    return ap_text_equal(ap_trace_text(rows->trace, ap_habit_name_at(rows, at)), name);
 }
 
 /** Of the program itself: no node of the backward pass, no optimizer step, no wait for a batch. */
@@ -158,7 +168,8 @@ ap_link_key ap_habit_last_sequence(const struct ap_habit_rows *rows, size_t at);
 ap_link_key ap_habit_node_of(const struct ap_habit_rows *rows, size_t at);
 
 /** The first names of the items that differ. */
-void ap_habit_take_names(const struct ap_habit_item *items, size_t count, uint32_t names[AP_HABIT_NAMES]);
+void ap_habit_take_names(const struct ap_habit_rows *rows, const struct ap_habit_item *items, size_t count,
+                         uint32_t names[AP_HABIT_NAMES]);
 
 /** The tables of names, and the nodes of the whole trace, before any thread is read. */
 AP_MUST_CHECK enum ap_status ap_habit_rows_init(struct ap_habit_rows *rows, struct ap_error *reterr);

@@ -36,8 +36,8 @@ struct lines {
     struct ap_name_patterns patterns;
     struct ap_nest nest;
     int64_t *self_ns, *total_ns, *longest_ns; /* by name id; the longest of one call */
-    uint32_t *calls;
-    uint8_t *frames; /* by name id: an enum frame */
+    uint8_t *calls;                           /* up to LEAST_CALLS */
+    uint8_t *frames;                          /* by name id: an enum frame */
     size_t name_count;
 };
 
@@ -46,7 +46,8 @@ static void add_call(struct lines *lines, uint32_t name, int64_t self_ns, int64_
     bool *overflowed = &lines->habits->overflowed;
     lines->self_ns[name] = ap_add_sat(lines->self_ns[name], self_ns, overflowed);
     lines->total_ns[name] = ap_add_sat(lines->total_ns[name], total_ns, overflowed);
-    lines->calls[name]++;
+    if (lines->calls[name] < LEAST_CALLS)
+        lines->calls[name]++;
     if (self_ns > lines->longest_ns[name])
         lines->longest_ns[name] = self_ns;
 }
@@ -56,7 +57,7 @@ static void clear_sums(struct lines *lines)
     memset(lines->self_ns, 0, lines->name_count * sizeof(lines->self_ns[0]));
     memset(lines->total_ns, 0, lines->name_count * sizeof(lines->total_ns[0]));
     memset(lines->longest_ns, 0, lines->name_count * sizeof(lines->longest_ns[0]));
-    memset(lines->calls, 0, lines->name_count * sizeof(lines->calls[0]));
+    memset(lines->calls, 0, lines->name_count);
 }
 
 static enum ap_status close_row(void *context, const struct ap_nest_row *closed, struct ap_error *reterr)
@@ -309,7 +310,7 @@ static enum ap_status find_lines(struct lines *lines, struct ap_error *reterr)
     lines->total_ns = ap_mem_cleared(lines->habits->gate, bytes);
     lines->frames = ap_mem_cleared(lines->habits->gate, lines->name_count);
     lines->longest_ns = ap_mem_cleared(lines->habits->gate, bytes);
-    lines->calls = ap_mem_cleared(lines->habits->gate, lines->name_count * sizeof(uint32_t));
+    lines->calls = ap_mem_cleared(lines->habits->gate, lines->name_count);
     if (!lines->self_ns || !lines->total_ns || !lines->longest_ns || !lines->calls || !lines->frames)
         return ap_fail_memory(lines->habits->gate, reterr);
     AP_TRY(go_over(lines, lines->facts->main_track, reterr));
@@ -349,7 +350,7 @@ enum ap_status ap_habits_of_lines(struct ap_habits *habits, const struct ap_fact
     ap_mem_free(gate, lines.self_ns, lines.name_count * sizeof(int64_t));
     ap_mem_free(gate, lines.total_ns, lines.name_count * sizeof(int64_t));
     ap_mem_free(gate, lines.longest_ns, lines.name_count * sizeof(int64_t));
-    ap_mem_free(gate, lines.calls, lines.name_count * sizeof(uint32_t));
+    ap_mem_free(gate, lines.calls, lines.name_count);
     ap_mem_free(gate, lines.frames, lines.name_count);
     return status;
 }

@@ -257,7 +257,7 @@ static bool is_of_program(const struct ap_habit_rows *rows, size_t start, size_t
 {
     bool is_told = !rows->facts->links.count;
     for (size_t i = 0; i < period && !is_told; i++)
-        is_told = ap_text_starts_with(ap_trace_text(rows->trace, rows->items[start + i].name), "aten::");
+        is_told = ap_text_starts_with(ap_trace_text(rows->trace, ap_habit_name_at(rows, start + i)), "aten::");
     return is_told;
 }
 
@@ -299,7 +299,7 @@ static enum ap_status add_loop(struct ap_habit_rows *rows, size_t start, size_t 
         .is_slow = !is_short && !are_heads &&
                    (id == AP_HABIT_operator_loop || id == AP_HABIT_module_loop || id == AP_HABIT_expert_loop)
     };
-    ap_habit_take_names(rows->items + start, period, loop->names);
+    ap_habit_take_names(rows, rows->items + start, period, loop->names);
     return AP_OK;
 }
 
@@ -340,10 +340,10 @@ static enum ap_status end_runs(struct ap_habit_rows *rows, struct runs *runs, ui
  * it. What a thread before left in @last_of is told by the name that stands there. */
 static uint64_t same_before(struct ap_habit_rows *rows, struct runs *runs, size_t i)
 {
-    uint32_t name = rows->items[i].name;
+    uint32_t name = ap_habit_name_at(rows, i);
     size_t last = rows->last_of[name], back = i - last;
     uint64_t same = 0;
-    if (last < i && back <= PERIOD_MAX && rows->items[last].name == name)
+    if (last < i && back <= PERIOD_MAX && ap_habit_name_at(rows, last) == name)
         same = UINT64_C(1) << (back - 1) | (back < PERIOD_MAX ? runs->same[last % PERIOD_MAX] << back : 0);
     rows->last_of[name] = (uint32_t)i;
     runs->same[i % PERIOD_MAX] = same;
@@ -412,7 +412,7 @@ static enum ap_status end_frame_run(struct ap_habit_rows *rows, struct frame_run
                                     .total_ns = total_ns,
                                     .first = ap_item_sequence(rows, &rows->items[run->start]),
                                     .last = ap_habit_last_sequence(rows, end - 1) };
-    ap_habit_take_names(rows->items + run->start, calls, loop->names);
+    ap_habit_take_names(rows, rows->items + run->start, calls, loop->names);
     return AP_OK;
 }
 
@@ -426,10 +426,10 @@ static uint32_t number_of_name(const struct frame_run *run, uint32_t name)
 
 static void add_to_run(const struct ap_habit_rows *rows, struct frame_run *run, const struct ap_habit_item *item)
 {
-    uint32_t known = number_of_name(run, item->name);
+    uint32_t known = number_of_name(run, ap_habit_name_of(rows, item));
     run->any |= ap_item_words(rows, item);
     if (known == run->name_count && known < VARIED_NAMES)
-        run->names[run->name_count++] = item->name;
+        run->names[run->name_count++] = ap_habit_name_of(rows, item);
     else if (known == VARIED_NAMES)
         run->name_count = VARIED_NAMES + 1;
 }
@@ -444,8 +444,8 @@ static enum ap_status find_varied_loops(struct ap_habit_rows *rows, size_t first
         /* without a frame names alone tell where it may begin and end, and loops with passes that are alike */
         bool may_be =
             is_call && (frame != AP_NO_ROW || (!(ap_item_words(rows, item) & OF_MODEL) && !has_loop(rows, &run, i, i + 1)));
-        bool is_new =
-            frame == AP_NO_ROW && run.name_count == UNFRAMED_NAMES && number_of_name(&run, item->name) == UNFRAMED_NAMES;
+        bool is_new = frame == AP_NO_ROW && run.name_count == UNFRAMED_NAMES &&
+                      number_of_name(&run, ap_habit_name_of(rows, item)) == UNFRAMED_NAMES;
         if (!may_be || is_new || frame != run.frame || begins_step(rows, i)) {
             AP_TRY(end_frame_run(rows, &run, i, reterr));
             run = (struct frame_run){ .start = i + !may_be, .frame = frame, .next_loop = run.next_loop };

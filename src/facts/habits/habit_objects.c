@@ -146,6 +146,6 @@ void ap_habit_find_lists(struct ap_habit_rows *rows)
         struct ap_habit *habit =
             ap_habit_add(rows->habits, AP_HABIT_list_copied, rows->items[at].row, dur_ns, ap_share_of(dur_ns, LIST_SAVES));
         if (habit)
-            habit->names[0] = rows->items[at + 2].name;
+            habit->names[0] = ap_habit_name_at(rows, at + 2);
     }
 }

@@ -79,7 +79,7 @@ static void add_packing(struct ap_habit_rows *rows, struct packing *packing)
                                                     to_ns - from_ns, to_ns - from_ns);
     ap_habit_add_time(rows->habits, AP_HABIT_weight_made, from_ns, to_ns);
     if (habit)
-        ap_habit_take_names(&rows->items[packing->first], packing->last - packing->first + 1, habit->names);
+        ap_habit_take_names(rows, &rows->items[packing->first], packing->last - packing->first + 1, habit->names);
     packing->is_added = true;
 }
 
@@ -285,7 +285,7 @@ static size_t go_over_normed(struct ap_habit_rows *rows, bool adds)
         struct ap_habit *habit =
             adds ? ap_habit_add(rows->habits, AP_HABIT_normed_again, rows->items[at].row, dur_ns, saves_ns) : NULL;
         if (habit)
-            ap_habit_take_names(rows->items + at, normed.divides + 1 - at, habit->names);
+            ap_habit_take_names(rows, rows->items + at, normed.divides + 1 - at, habit->names);
     }
     return count;
 }

@@ -185,7 +185,7 @@ static size_t last_of_pass(struct ap_habit_rows *rows, size_t begin, size_t laye
     bool multiplies = !ap_habit_is_named(rows, layer, AP_TEXT("aten::embedding"));
     size_t last = layer;
     for (size_t next = layer + 1; next < rows->item_count && rows->items[next].step == rows->items[layer].step; next++) {
-        if (rows->items[next].name == rows->items[begin].name &&
+        if (ap_habit_name_at(rows, next) == ap_habit_name_at(rows, begin) &&
             (!is_taken_apart(rows, begin) || ap_habit_is_same(rows, begin, next)))
             break;
         if (is_taken_out(rows, next, all))

@@ -339,7 +339,7 @@ enum ap_status ap_habit_find_nodes_again(struct ap_habit_rows *rows, size_t trac
  * and does nothing. */
 static bool adds_gradients(const struct ap_habit_rows *rows, const struct ap_habit_item *item)
 {
-    return item->inner && ap_text_ends_with(ap_trace_text(rows->trace, item->name), "AccumulateGrad");
+    return item->inner && ap_text_ends_with(ap_trace_text(rows->trace, ap_habit_name_of(rows, item)), "AccumulateGrad");
 }
 
 void ap_habit_find_micro_batches(struct ap_habit_rows *rows)
@@ -393,7 +393,7 @@ void ap_habit_find_construction(struct ap_habit_rows *rows)
 
 static bool is_alike(const struct ap_habit_rows *rows, size_t at, size_t other)
 {
-    return rows->items[at].name == rows->items[other].name &&
+    return ap_habit_name_at(rows, at) == ap_habit_name_at(rows, other) &&
            (ap_habit_is_of_step(rows, at, other) ||
             (is_node(rows, other) && rows->items[at].step == rows->items[other].step));
 }
@@ -468,7 +468,7 @@ static void add_turns(struct ap_habit_rows *rows, enum ap_habit_id id, size_t st
     struct ap_habit *habit = ap_habit_add_in_pieces(rows->habits, id, rows->items[start].row, short_ns,
                                                     ap_share_of(short_ns, 1 - 1 / (double)turns));
     if (habit)
-        ap_habit_take_names(rows->items + start, (end - start) / turns, habit->names);
+        ap_habit_take_names(rows, rows->items + start, (end - start) / turns, habit->names);
     ap_habit_add_time(rows->habits, id, ap_item_start_ns(rows, &rows->items[start]),
                       ap_item_end_ns(rows, &rows->items[end - 1]));
 }

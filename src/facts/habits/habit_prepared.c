@@ -45,7 +45,7 @@ static bool name_may_differ(const struct ap_habit_rows *rows, uint32_t id)
 
 static bool may_differ(struct ap_habit_rows *rows, size_t at)
 {
-    uint32_t name = rows->items[at].name;
+    uint32_t name = ap_habit_name_at(rows, at);
     if (!rows->differs_of[name])
         rows->differs_of[name] = name_may_differ(rows, name) ? 2 : 1;
     return rows->differs_of[name] == 2;
@@ -134,7 +134,7 @@ static void end_chain(struct ap_habit_rows *rows, struct chain *chain)
             ap_habit_add_in_pieces(rows->habits, AP_HABIT_prepared_again, first->row, to_ns - from_ns, to_ns - from_ns);
         ap_habit_add_time(rows->habits, AP_HABIT_prepared_again, from_ns, to_ns);
         if (habit)
-            ap_habit_take_names(first, count, habit->names);
+            ap_habit_take_names(rows, first, count, habit->names);
     }
     *chain = (struct chain){ .count = 0 };
 }
@@ -266,7 +266,7 @@ static double encoded_elements(struct ap_habit_rows *rows, size_t first, size_t 
 static bool is_one_longer(struct ap_habit_rows *rows, size_t before, size_t at)
 {
     struct ap_tensor_list was, is;
-    if (rows->items[before].name != rows->items[at].name || !ap_habit_read_tensors(rows, before, &was) ||
+    if (ap_habit_name_at(rows, before) != ap_habit_name_at(rows, at) || !ap_habit_read_tensors(rows, before, &was) ||
         !ap_habit_read_tensors(rows, at, &is) || was.count != is.count)
         return false;
     size_t longer = 0;
@@ -334,7 +334,7 @@ static void add_encoder(struct ap_habit_rows *rows, size_t first, size_t last)
     int64_t dur_ns = ap_item_end_ns(rows, &rows->items[last]) - ap_item_start_ns(rows, &rows->items[first]);
     struct ap_habit *habit = ap_habit_add(rows->habits, AP_HABIT_encoder_again, rows->items[first].row, dur_ns, dur_ns);
     if (habit)
-        ap_habit_take_names(&rows->items[first], last - first + 1, habit->names);
+        ap_habit_take_names(rows, &rows->items[first], last - first + 1, habit->names);
 }
 
 /* ---- layers on what was there before the token: keys and values of an encoder's output, made anew ---- */
@@ -441,7 +441,7 @@ static void add_projections(struct ap_habit_rows *rows, const struct turn *turn,
         int64_t dur_ns = ap_item_end_ns(rows, &rows->items[at]) - ap_item_start_ns(rows, &rows->items[at]);
         struct ap_habit *habit = ap_habit_add(rows->habits, AP_HABIT_projected_again, rows->items[at].row, dur_ns, dur_ns);
         if (habit)
-            ap_habit_take_names(&rows->items[at], 1, habit->names);
+            ap_habit_take_names(rows, &rows->items[at], 1, habit->names);
     }
 }
 

@@ -54,7 +54,7 @@ enum ap_status ap_habit_add_stretch(struct ap_habit_rows *rows, enum ap_habit_id
         .last = ap_habit_last_sequence(rows, last),
         .keeps = keeps
     };
-    ap_habit_take_names(rows->items + first, last + 1 - first, loop->names);
+    ap_habit_take_names(rows, rows->items + first, last + 1 - first, loop->names);
     return AP_OK;
 }
 
@@ -202,7 +202,8 @@ static enum ap_status look_at_pairs_of_no_size(struct ap_habit_rows *rows, size_
         uint64_t words = ap_item_words(rows, &rows->items[end]);
         if (sums_itself || (end > at && AP_HAS(words, REDUCTION)))
             return ap_habit_add_stretch(rows, AP_HABIT_all_pairs, at, end, 0, reterr);
-        if ((words & (AP_BIT(HEAVY) | AP_BIT(MODEL))) || (end > at && rows->items[end].name == rows->items[at].name))
+        if ((words & (AP_BIT(HEAVY) | AP_BIT(MODEL))) ||
+            (end > at && ap_habit_name_at(rows, end) == ap_habit_name_at(rows, at)))
             break;
     }
     return AP_OK;
@@ -398,7 +399,7 @@ bool ap_habit_is_same(const struct ap_habit_rows *rows, size_t at, size_t other)
 {
     const struct ap_op_detail *a = ap_row_op(rows->trace, rows->items[at].row);
     const struct ap_op_detail *b = ap_row_op(rows->trace, rows->items[other].row);
-    return rows->items[at].name == rows->items[other].name && a && b && a->signature.id == b->signature.id;
+    return ap_habit_name_at(rows, at) == ap_habit_name_at(rows, other) && a && b && a->signature.id == b->signature.id;
 }
 
 /* What works on all positions of a layer's result. */
@@ -416,7 +417,7 @@ static bool is_one_chosen(struct ap_habit_rows *rows, size_t at, struct all_posi
     for (size_t next = at + 1;
          next < at + SORT_ITEMS && ap_habit_is_of_step(rows, at, next) && !ap_habit_is_same(rows, at, next); next++) {
         const struct ap_habit_item *item = &rows->items[next];
-        struct ap_text name = ap_trace_text(rows->trace, item->name);
+        struct ap_text name = ap_trace_text(rows->trace, ap_habit_name_of(rows, item));
         if (!ap_habit_has_tensor(rows, next, &all->result)) {
             used |= chosen && ap_habit_has_tensor(rows, next, &one);
         } else if (!chosen && AP_HAS(ap_item_words(rows, item), BY_POSITION)) {
@@ -450,9 +451,9 @@ static enum ap_status look_at_positions(struct ap_habit_rows *rows, size_t at, s
                                     .first = ap_item_sequence(rows, item),
                                     .last = ap_habit_last_sequence(rows, all.last),
                                     .keeps = 1 / (double)all.result.dims[all.result.count - 2],
-                                    .names = { item->name } };
+                                    .names = { ap_habit_name_of(rows, item) } };
     if (all.last > at)
-        loop->names[1] = rows->items[all.last].name;
+        loop->names[1] = ap_habit_name_at(rows, all.last);
     return AP_OK;
 }
 
@@ -555,7 +556,7 @@ void ap_habit_find_single_requests(struct ap_habit_rows *rows)
         calls += of_one;
         if (of_one && first == AP_NO_ROW)
             first = item->row;
-        layers += of_one && item->name == rows->trace->events.name[first] &&
+        layers += of_one && ap_habit_name_of(rows, item) == rows->trace->events.name[first] &&
                   ap_row_op(rows->trace, item->row)->signature.id == ap_row_op(rows->trace, first)->signature.id;
         short_ns += ap_item_dispatch_ns(rows, item) + (gap_ns > 0 && gap_ns < AP_HABIT_GAP_NS ? gap_ns : 0);
     }
@@ -565,7 +566,8 @@ void ap_habit_find_single_requests(struct ap_habit_rows *rows)
         return;
     struct ap_habit *habit = ap_habit_add_in_pieces(rows->habits, AP_HABIT_single_request, first, short_ns, short_ns);
     if (habit)
-        ap_habit_take_names(rows->items, rows->item_count < NAMED_ITEMS ? rows->item_count : NAMED_ITEMS, habit->names);
+        ap_habit_take_names(rows, rows->items, rows->item_count < NAMED_ITEMS ? rows->item_count : NAMED_ITEMS,
+                            habit->names);
     rows->habits->of[AP_HABIT_single_request].count = calls;
 }
 

@@ -48,7 +48,7 @@ void ap_habit_find_argument_checks(struct ap_habit_rows *rows)
                                                         to_ns - from_ns, to_ns - from_ns);
         ap_habit_add_time(rows->habits, AP_HABIT_argument_check, from_ns, to_ns);
         if (habit)
-            ap_habit_take_names(&rows->items[i - 1], 3, habit->names);
+            ap_habit_take_names(rows, &rows->items[i - 1], 3, habit->names);
     }
 }
 
@@ -171,9 +171,9 @@ static enum ap_status look_at_weight_of_no_size(struct ap_habit_rows *rows, size
 {
     static const char *const adds = "aten::add", *const scales = "aten::mul";
     size_t product = at >= 2 ? at - 2 : at;
-    if (product == at || !ap_text_is(ap_trace_text(rows->trace, rows->items[at - 1].name), adds))
+    if (product == at || !ap_text_is(ap_trace_text(rows->trace, ap_habit_name_at(rows, at - 1)), adds))
         return AP_OK;
-    if (product && ap_text_is(ap_trace_text(rows->trace, rows->items[product].name), scales))
+    if (product && ap_text_is(ap_trace_text(rows->trace, ap_habit_name_at(rows, product)), scales))
         product--;
     uint64_t words = ap_item_words(rows, &rows->items[product]);
     return ap_habit_is_of_step(rows, at, product) && AP_HAS(words, HEAVY) && !AP_HAS(words, FORWARD) &&
@@ -224,7 +224,7 @@ static enum ap_status look_at_weight(struct ap_habit_rows *rows, size_t at, stru
     if (first == at || (trains ? !low_rank : is_drawn_anew(rows, first, weight)))
         return AP_OK;
     AP_TRY(ap_pair_map_add(&rows->weights_made, ap_row_op(rows->trace, rows->items[at].row)->signature.id,
-                           rows->items[first].name, &number, reterr));
+                           ap_habit_name_at(rows, first), &number, reterr));
     if (!trains && number == before)
         return AP_OK;
     return add_weight_made(rows, first, at, low_rank, reterr);
@@ -314,7 +314,7 @@ static enum ap_status look_at_first_search(struct ap_habit_rows *rows, size_t at
     uint32_t number, before = rows->weights_made.count;
     size_t first, last;
     AP_TRY(ap_pair_map_add(&rows->weights_made, ap_row_op(rows->trace, rows->items[at].row)->signature.id,
-                           rows->items[at].name, &number, reterr));
+                           ap_habit_name_at(rows, at), &number, reterr));
     return number == before && is_prepared(rows, at, table, looks, &first, &last)
                ? ap_habit_add_stretch(rows, AP_HABIT_weight_made, first, last - 1, 0, reterr)
                : AP_OK;

@@ -57,19 +57,21 @@ static enum ap_status begin(struct ap_gap_names *names)
 }
 
 /* The sum of the row's name. Gaps come one after the other, so that those of this one are a name's last ones. */
-static struct ap_gap_name_sum *sum_of(struct ap_gap_names *names, uint32_t detail, enum ap_idle_cause cause, uint32_t row)
+static int64_t *sum_of(struct ap_gap_names *names, uint32_t detail, enum ap_idle_cause cause, uint32_t row)
 {
     uint32_t gap_and_cause = detail * AP_IDLE_CAUSE_COUNT_ + (uint32_t)cause;
     uint32_t *last = &names->last_of[names->trace->events.name[row]];
     for (uint32_t i = *last; i != NO_SUM && names->sums[i].gap_and_cause / AP_IDLE_CAUSE_COUNT_ == detail;
          i = names->sums[i].before)
         if (names->sums[i].gap_and_cause == gap_and_cause)
-            return &names->sums[i];
-    if (names->count == NO_SUM || AP_RESERVE(names->gate, names->sums, names->capacity, names->count + 1, NULL) != AP_OK)
+            return &names->sums_ns[i];
+    if (names->count == NO_SUM || AP_RESERVE(names->gate, names->sums, names->capacity, names->count + 1, NULL) != AP_OK ||
+        AP_RESERVE(names->gate, names->sums_ns, names->ns_capacity, names->count + 1, NULL) != AP_OK)
         return NULL;
-    names->sums[names->count] = (struct ap_gap_name_sum){ 0, gap_and_cause, row, *last };
+    names->sums[names->count] = (struct ap_gap_name_sum){ gap_and_cause, row, *last };
+    names->sums_ns[names->count] = 0;
     *last = (uint32_t)names->count;
-    return &names->sums[names->count++];
+    return &names->sums_ns[names->count++];
 }
 
 void ap_gap_names_add(struct ap_gap_names *names, struct ap_gap_detail *details, uint32_t detail, enum ap_idle_cause cause,
@@ -81,16 +83,16 @@ void ap_gap_names_add(struct ap_gap_names *names, struct ap_gap_detail *details,
     if (names->failed)
         return;
     row = caller_of(names, row);
-    struct ap_gap_name_sum *sum = sum_of(names, detail, cause, row);
-    if (!sum) {
+    int64_t *sum_ns = sum_of(names, detail, cause, row);
+    if (!sum_ns) {
         names->failed = true;
         return;
     }
-    sum->dur_ns = ap_add_sat(sum->dur_ns, dur_ns, &overflowed);
-    if (sum->dur_ns <= details[detail].host_row_ns[cause])
+    *sum_ns = ap_add_sat(*sum_ns, dur_ns, &overflowed);
+    if (*sum_ns <= details[detail].host_row_ns[cause])
         return;
     details[detail].host_row[cause] = row;
-    details[detail].host_row_ns[cause] = sum->dur_ns;
+    details[detail].host_row_ns[cause] = *sum_ns;
 }
 
 enum ap_status ap_gap_names_keep(const struct ap_gap_names *names, enum ap_idle_cause cause, int64_t least_ns,
@@ -98,15 +100,15 @@ enum ap_status ap_gap_names_keep(const struct ap_gap_names *names, enum ap_idle_
 {
     size_t count = 0;
     for (size_t i = 0; i < names->count; i++)
-        count += names->sums[i].gap_and_cause % AP_IDLE_CAUSE_COUNT_ == (uint32_t)cause && names->sums[i].dur_ns >= least_ns;
+        count += names->sums[i].gap_and_cause % AP_IDLE_CAUSE_COUNT_ == (uint32_t)cause && names->sums_ns[i] >= least_ns;
     if (!count)
         return AP_OK;
     AP_TRY(AP_ALLOC(split->gate, split->named, count, reterr));
     for (size_t i = 0; i < names->count; i++) {
         const struct ap_gap_name_sum *sum = &names->sums[i];
-        if (sum->gap_and_cause % AP_IDLE_CAUSE_COUNT_ == (uint32_t)cause && sum->dur_ns >= least_ns)
+        if (sum->gap_and_cause % AP_IDLE_CAUSE_COUNT_ == (uint32_t)cause && names->sums_ns[i] >= least_ns)
             split->named[split->named_count++] =
-                (struct ap_gap_name){ sum->gap_and_cause / AP_IDLE_CAUSE_COUNT_, sum->row, sum->dur_ns };
+                (struct ap_gap_name){ sum->gap_and_cause / AP_IDLE_CAUSE_COUNT_, sum->row, names->sums_ns[i] };
     }
     return AP_OK;
 }
@@ -117,4 +119,5 @@ void ap_gap_names_release(struct ap_gap_names *names)
         ap_user_frames_release(&names->frames);
     AP_FREE(names->gate, names->last_of, ap_trace_id_count(names->trace));
     AP_FREE(names->gate, names->sums, names->capacity);
+    AP_FREE(names->gate, names->sums_ns, names->ns_capacity);
 }

@@ -14,7 +14,6 @@ struct ap_known_caller {
 
 /* Of a name, in a gap, by what is the cause. */
 struct ap_gap_name_sum {
-    int64_t dur_ns;
     uint32_t gap_and_cause, row; /* the first one of the name */
     uint32_t before;             /* of the same name; UINT32_MAX = there is none */
 };
@@ -25,7 +24,8 @@ struct ap_gap_names {
     const struct ap_host_tree *tree;
     struct ap_user_frames frames;
     struct ap_gap_name_sum *sums;
-    size_t count, capacity;
+    int64_t *sums_ns; /* of each: how long the host was in it */
+    size_t count, capacity, ns_capacity;
     uint32_t *last_of; /* by name: its last sum */
     struct ap_known_caller known[64];
     bool failed; /* for want of memory */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * part_threads.c - which threads do the work of the host. */
+ * cpu_threads.c - which threads do the work of the host. */
 #include "cover.h"
 #include "cpu_part.h"
 #include "name_spreads.h"
@@ -164,19 +164,16 @@ static enum ap_status union_of_all(struct ap_part_context *context, struct host_
     return AP_OK;
 }
 
-static enum ap_status add_thread_summary(struct ap_part_context *context, const struct thread_totals *totals,
-                                         struct ap_model *model, struct ap_value *parent, struct ap_error *reterr)
+static void add_thread_summary(struct ap_part_context *context, const struct thread_totals *totals,
+                               const struct host_union *all, struct ap_model *model, struct ap_value *parent)
 {
     int64_t busiest_ns = 0, sum_ns = 0, threads = 0;
-    struct host_union all;
     for (size_t i = 0; i < context->facts->ops.thread_count; i++) {
         int64_t busy_ns = context->facts->ops.busy_ns[i];
         threads += totals->rows[i] != 0;
         sum_ns = ap_add_sat(sum_ns, busy_ns, &context->overflowed);
         busiest_ns = busy_ns > busiest_ns ? busy_ns : busiest_ns;
     }
-    AP_TRY(union_of_all(context, &all, reterr));
-    ap_model_keep_time(model, "cpu.thread_summary.long_gaps_us", &all.long_gaps);
     struct ap_value *summary = ap_add_object(model, parent, "thread_summary");
     ap_add_count(model, summary, "threads", threads);
     if (!threads || context->facts->window_ns < 0) {
@@ -184,28 +181,31 @@ static enum ap_status add_thread_summary(struct ap_part_context *context, const 
                                                "long_gaps_us" };
         for (size_t i = 0; i < AP_COUNT_OF(unknown); i++)
             ap_add_null(model, summary, unknown[i]);
-        return AP_OK;
+        return;
     }
     ap_add_time(model, summary, "busiest_busy_us", busiest_ns);
     ap_add_quotient(model, summary, "busiest_window_ratio", (double)busiest_ns, (double)context->facts->window_ns);
     ap_add_quotient(model, summary, "busiest_share_ratio", (double)busiest_ns, (double)sum_ns);
-    ap_add_time(model, summary, "idle_us", context->facts->window_ns - all.busy_ns);
-    ap_add_time(model, summary, "long_gaps_us", all.long_gaps_ns);
-    return AP_OK;
+    ap_add_time(model, summary, "idle_us", context->facts->window_ns - all->busy_ns);
+    ap_add_time(model, summary, "long_gaps_us", all->long_gaps_ns);
 }
 
 enum ap_status ap_cpu_add_threads(struct ap_part_context *context, struct ap_model *model, struct ap_value *parent,
                                   struct ap_error *reterr)
 {
     struct thread_totals cpu = { .rows = NULL }, operators = { .rows = NULL };
+    struct host_union all;
     bool alike = context->facts->ops.alike;
+    AP_TRY(union_of_all(context, &all, reterr)); /* first: there may be a thread for each row */
+    ap_model_keep_time(model, "cpu.thread_summary.long_gaps_us", &all.long_gaps);
     enum ap_status status =
         thread_totals_init(&cpu, context, alike ? 1u << AP_KIND_operator : AP_ALL_KINDS, AP_ROW_CPU_CATEGORY, reterr);
     if (!alike)
         AP_AND_THEN(status, thread_totals_init(&operators, context, 1u << AP_KIND_operator, 0, reterr));
     AP_AND_THEN(status, add_threads(context, &cpu, true, model, parent, reterr));
     AP_AND_THEN(status, add_threads(context, alike ? &cpu : &operators, false, model, parent, reterr));
-    AP_AND_THEN(status, add_thread_summary(context, alike ? &cpu : &operators, model, parent, reterr));
+    if (status == AP_OK)
+        add_thread_summary(context, alike ? &cpu : &operators, &all, model, parent);
     thread_totals_release(&cpu, context->gate);
     thread_totals_release(&operators, context->gate);
     return status;

@@ -31,15 +31,15 @@ static enum part_kind part_kind_of(const struct ap_trace *trace, const struct ap
 /* All segments of one kind by name; all NULL where there is none of the kind. A part is a name and a kind: its number is
  * that of the name behind those of all names of the kinds before; there are less than 2^32 in all, as texts take bytes. */
 struct parts_of_kind {
-    int64_t *dur_ns; /* 0 = no part */
-    uint32_t *segments;
+    int64_t *dur_ns;   /* 0 = no part */
     uint32_t *longest; /* number + 1 in longest_of, while that is kept */
 };
 
-/* Its longest segment. Kept of all parts while these are few, else looked for again, of those that are listed. */
+/* Its longest segment, and of how many. Kept of all parts while these are few, else looked for again, of those that are
+ * listed. */
 struct part_longest {
     int64_t start_ns, dur_ns;
-    uint32_t track;
+    uint32_t track, segments;
 };
 
 #define PARTS_FEW 8192
@@ -128,26 +128,25 @@ static enum ap_status begin_part(struct composition *sums, uint32_t *longest)
 static enum ap_status begin_kind(const struct composition *sums, struct parts_of_kind *parts)
 {
     AP_TRY(AP_ALLOC_CLEARED(sums->gate, parts->dur_ns, sums->name_count, NULL));
-    AP_TRY(AP_ALLOC_CLEARED(sums->gate, parts->segments, sums->name_count, NULL));
     return sums->part_count < PARTS_FEW ? AP_ALLOC_CLEARED(sums->gate, parts->longest, sums->name_count, NULL) : AP_OK;
 }
 
 static void keep_longest(struct part_longest *longest, const struct ap_path_segment *segment)
 {
+    longest->segments++;
     if (length_ns(segment) > longest->dur_ns)
-        *longest = (struct part_longest){ segment->start_ns, length_ns(segment), segment->track };
+        *longest = (struct part_longest){ segment->start_ns, length_ns(segment), segment->track, longest->segments };
 }
 
 static enum ap_status add_to_part(struct composition *sums, const struct ap_path_segment *segment)
 {
     struct parts_of_kind *parts = &sums->parts[part_kind_of(sums->trace, segment)];
     uint32_t name = sums->trace->events.name[segment->row];
-    if (!parts->segments)
+    if (!parts->dur_ns)
         AP_TRY(begin_kind(sums, parts));
     if (!parts->dur_ns[name])
         AP_TRY(begin_part(sums, parts->longest ? &parts->longest[name] : NULL));
     parts->dur_ns[name] += length_ns(segment);
-    parts->segments[name]++;
     if (parts->longest)
         keep_longest(&sums->longest_of[parts->longest[name] - 1], segment);
     return AP_OK;
@@ -269,11 +268,6 @@ static int64_t part_ns(const struct composition *sums, uint32_t part)
     return dur_ns ? dur_ns[name_of(sums, part)] : 0;
 }
 
-static uint32_t part_segments(const struct composition *sums, uint32_t part)
-{
-    return sums->parts[kind_of(sums, part)].segments[name_of(sums, part)];
-}
-
 static bool part_before(const void *context, uint32_t a, uint32_t b)
 {
     const struct composition *sums = context;
@@ -290,7 +284,7 @@ static void add_part(const struct composition *sums, uint32_t number, const stru
     ap_add_text(model, row, "name", ap_trace_text(sums->trace, name_of(sums, number)));
     ap_add_string(model, row, "kind", part_kind_names[kind_of(sums, number)]);
     ap_add_time(model, row, "total_dur_us", part_ns(sums, number));
-    ap_add_count(model, row, "segments", part_segments(sums, number));
+    ap_add_count(model, row, "segments", longest->segments);
     ap_add_quotient(model, row, "share_ratio", (double)part_ns(sums, number), (double)total_ns);
     ap_add_time(model, row, "start_us", longest->start_ns);
     ap_add_time(model, row, "dur_us", longest->dur_ns);
@@ -344,7 +338,7 @@ static enum ap_status add_parts(const struct ap_part_context *context, const str
     for (size_t i = 0; status == AP_OK && i < count; i++) {
         add_part(sums, order[i], &listed.longest[i], total_ns, model, list);
         listed_ns += part_ns(sums, order[i]);
-        listed_segments += part_segments(sums, order[i]);
+        listed_segments += listed.longest[i].segments;
     }
     AP_FREE(context->gate, order, count);
     AP_FREE(context->gate, listed.longest, listed.count);
@@ -407,7 +401,6 @@ enum ap_status ap_part_critical_path(struct ap_part_context *context, struct ap_
     forget_longest(&sums);
     for (size_t i = 0; i < PART_KIND_COUNT; i++) {
         AP_FREE(context->gate, sums.parts[i].dur_ns, sums.name_count);
-        AP_FREE(context->gate, sums.parts[i].segments, sums.name_count);
     }
     return status;
 }

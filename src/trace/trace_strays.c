@@ -7,23 +7,15 @@
 
 #include "poison.h"
 
-#define MINUTE_NS INT64_C(60000000000)
-#define HOUR_NS (60 * MINUTE_NS)
+#define HOUR_NS INT64_C(3600000000000)
 #define DAY_NS (24 * HOUR_NS)
 #define MONTH_NS (30 * DAY_NS)
-#define FAR 10        /* as many times as all the rest takes, and an hour: farther off than any pause of a run */
-#define VERY_FAR 1000 /* or so many times, and a minute: of a trace shorter than an hour */
-#define FEW 100       /* at most one row in so many, and one, can be a stray: two halves are a run with a pause */
-#define FEW_ROWS 20   /* of fewer nothing is told within an hour */
-#define SOME 10       /* where the window is of months, which no recording is, one in so many */
+#define FAR 10  /* as many times as all the rest takes: farther off than any pause of a run */
+#define FEW 100 /* at most one row in so many, and one, can be a stray: two halves are a run with a pause */
+#define SOME 10 /* where the window is of months, which no recording is, one in so many */
 
 struct span {
     int64_t start_ns, end_ns;
-};
-
-/* How far a stray is away from the rest: as long, and as many times as the rest takes. */
-struct reach {
-    int64_t least_ns, times;
 };
 
 static bool is_placed(const struct ap_trace *trace, size_t row)
@@ -47,13 +39,13 @@ static int by_start(const void *left, const void *right)
     return 0;
 }
 
-/* Of rows in order of time: the stretch of most rows that no pause of @pause_ns parts. */
-static struct span densest(const struct span *spans, size_t count, int64_t pause_ns)
+/* Of rows in order of time: the stretch of most rows that no hour without any parts. */
+static struct span densest(const struct span *spans, size_t count)
 {
     struct span best = { 0, 0 }, now = { 0, 0 };
     size_t best_count = 0, now_count = 0;
     for (size_t i = 0; i < count; i++) {
-        if (!now_count || spans[i].start_ns - now.end_ns > pause_ns) {
+        if (!now_count || spans[i].start_ns - now.end_ns > HOUR_NS) {
             now = spans[i];
             now_count = 0;
         }
@@ -82,12 +74,12 @@ static enum ap_status collect(const struct ap_trace *trace, int64_t most_ns, str
     return AP_OK;
 }
 
-static enum ap_status find_run(const struct ap_trace *trace, struct reach reach, size_t *ret_count, struct span *ret_run,
+static enum ap_status find_run(const struct ap_trace *trace, size_t *ret_count, struct span *ret_run,
                                struct ap_error *reterr)
 {
     struct span *spans;
-    AP_TRY(collect(trace, reach.least_ns, &spans, ret_count, reterr));
-    *ret_run = densest(spans, *ret_count, reach.least_ns);
+    AP_TRY(collect(trace, HOUR_NS, &spans, ret_count, reterr));
+    *ret_run = densest(spans, *ret_count);
     AP_FREE(trace->gate, spans, trace->events.count + 1);
     return AP_OK;
 }
@@ -117,33 +109,33 @@ static enum ap_status note_pauses(const struct ap_trace *trace, struct ap_notes 
     return AP_OK;
 }
 
-static bool is_stray(struct span run, struct reach reach, struct span row)
+static bool is_stray(struct span run, struct span row)
 {
     int64_t length_ns = run.end_ns - run.start_ns,
-            far_ns = length_ns > INT64_MAX / 4 / reach.times ? INT64_MAX / 4 : reach.times * length_ns;
-    far_ns = far_ns > reach.least_ns ? far_ns : reach.least_ns;
+            far_ns = length_ns > INT64_MAX / 4 / FAR ? INT64_MAX / 4 : FAR * length_ns;
+    far_ns = far_ns > HOUR_NS ? far_ns : HOUR_NS;
     return row.end_ns < run.start_ns - far_ns || row.start_ns > run.end_ns + far_ns || row.end_ns - row.start_ns > far_ns;
 }
 
-static size_t count_strays(const struct ap_trace *trace, struct span run, struct reach reach, size_t *ret_placed)
+static size_t count_strays(const struct ap_trace *trace, struct span run, size_t *ret_placed)
 {
     size_t count = 0;
     *ret_placed = 0;
     for (size_t row = 0; row < trace->events.count; row++) {
         *ret_placed += is_placed(trace, row);
-        count += is_placed(trace, row) && is_stray(run, reach, span_of(trace, row));
+        count += is_placed(trace, row) && is_stray(run, span_of(trace, row));
     }
     return count;
 }
 
 /* Both windows anew, of what is left. */
-static void unplace_strays(struct ap_trace *trace, struct span run, struct reach reach)
+static void unplace_strays(struct ap_trace *trace, struct span run)
 {
     struct ap_events *events = &trace->events;
     trace->has_window = trace->has_window_all = false;
     for (size_t row = 0; row < events->count; row++) {
         struct span span = span_of(trace, row);
-        if (is_placed(trace, row) && is_stray(run, reach, span))
+        if (is_placed(trace, row) && is_stray(run, span))
             events->start_ns[row] = AP_START_UNKNOWN;
         if (events->start_ns[row] == AP_START_UNKNOWN)
             continue;
@@ -164,37 +156,19 @@ static void note_days(const struct ap_trace *trace, struct ap_notes *notes)
         ap_note_many(notes, AP_COUNTER_dur_days, count);
 }
 
-/* Do nearly all rows begin within a few thousandths of the window? One pass, where to sort all rows would take long. */
-static bool is_crowded(const struct ap_trace *trace, int64_t window_ns)
-{
-    size_t parts[VERY_FAR + 1] = { 0 }, placed = 0, most = 0;
-    int64_t part_ns = window_ns / VERY_FAR + 1;
-    for (size_t row = 0; row < trace->events.count; row++)
-        if (is_placed(trace, row)) {
-            parts[(trace->events.start_ns[row] - trace->window_start_ns) / part_ns]++;
-            placed++;
-        }
-    for (size_t i = 0; i + 1 < AP_COUNT_OF(parts); i++)
-        most = parts[i] + parts[i + 1] > most ? parts[i] + parts[i + 1] : most;
-    return placed >= FEW_ROWS && placed - most <= placed / FEW + 1;
-}
-
 enum ap_status ap_trace_leave_strays(struct ap_trace *trace, struct ap_notes *notes, struct ap_error *reterr)
 {
     struct span run;
     size_t short_count, placed;
     int64_t window_ns = trace->has_window ? trace->window_end_ns - trace->window_start_ns : 0;
-    struct reach reach = { HOUR_NS, FAR };
-    if (window_ns <= MINUTE_NS || (window_ns <= HOUR_NS && !is_crowded(trace, window_ns)))
-        return AP_OK;
     if (window_ns <= HOUR_NS)
-        reach = (struct reach){ MINUTE_NS, VERY_FAR };
+        return AP_OK;
     note_days(trace, notes);
-    AP_TRY(find_run(trace, reach, &short_count, &run, reterr));
-    size_t strays = short_count >= 2 ? count_strays(trace, run, reach, &placed) : 0;
+    AP_TRY(find_run(trace, &short_count, &run, reterr));
+    size_t strays = short_count >= 2 ? count_strays(trace, run, &placed) : 0;
     if (!strays || strays > placed / (window_ns > MONTH_NS ? SOME : FEW) + 1 || strays * 2 >= placed)
         return window_ns > DAY_NS ? note_pauses(trace, notes, reterr) : AP_OK;
-    unplace_strays(trace, run, reach);
+    unplace_strays(trace, run);
     ap_note_many(notes, AP_COUNTER_stray, strays);
     ap_note_detail(notes, AP_COUNTER_stray, "with %s the window would be %.0f s long, without %.3f s",
                    strays == 1 ? "it" : "them", (double)window_ns / 1e9,

@@ -188,6 +188,20 @@ static void devices_are_listed_one_after_the_other(void)
     end(&linked);
 }
 
+/* A track keeps such a number elsewhere. */
+static void devices_of_large_numbers_are_in_order(void)
+{
+    static const int64_t wanted[] = { 5000000000, 5000000000, 6000000000, 6000000000 };
+    struct linked linked;
+    begin(&linked, EVENT("kernel", "a", 1, 7, 10, 1, "\"device\":6000000000")
+                       EVENT("kernel", "b", 2, 7, 20, 1, "\"device\":5000000000")
+                           EVENT("kernel", "c", 1, 8, 30, 1, "\"device\":6000000000")
+                               EVENT("kernel", "d", 2, 8, 40, 1, "\"device\":5000000000"));
+    for (size_t i = 0; i < AP_COUNT_OF(wanted); i++)
+        is_int(ap_row_device(linked.run.trace, linked.links.row[i]), wanted[i], "rows of a device side by side");
+    end(&linked);
+}
+
 /* ------------------------------------------------------------------------------------------------------- operators */
 
 static void external_ids_name_operators(void)
@@ -308,6 +322,7 @@ int main(void)
     external_ids_link_where_no_correlation_does();
     odd_numbers_link_as_well();
     devices_are_listed_one_after_the_other();
+    devices_of_large_numbers_are_in_order();
     external_ids_name_operators();
     an_id_that_repeats_the_correlation_names_nothing();
     an_id_that_no_operator_has_falls_back_to_time();

@@ -108,7 +108,7 @@ void ap_row_order_release(struct ap_row_order *order)
 static inline bool device_before(const void *context, uint32_t a, uint32_t b)
 {
     const struct ap_trace *trace = context;
-    int64_t device_a = trace->tracks[trace->events.track[a]].device, device_b = trace->tracks[trace->events.track[b]].device;
+    int64_t device_a = ap_row_device(trace, a), device_b = ap_row_device(trace, b);
     AP_SMALLER_FIRST(device_a, device_b);
     return row_before(&trace->events, a, b);
 }

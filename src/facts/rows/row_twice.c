@@ -21,7 +21,7 @@ uint64_t ap_gpu_rows_twice(const struct ap_row_order *order, const struct ap_tra
 {
     uint64_t count = 0;
     for (size_t track = 0; track < order->track_count; track++) {
-        if (trace->tracks[track].device < 0)
+        if (ap_track_device(trace, &trace->tracks[track]) < 0)
             continue;
         for (size_t i = order->track_start[track] + 1; i < order->track_start[track + 1]; i++)
             count += is_twice(trace, order->rows[i - 1], order->rows[i]);

@@ -109,11 +109,13 @@ static inline bool ap_habit_is_operator(const struct ap_habit_rows *rows, uint32
     return ap_row_is_of(rows->trace, row, 1u << AP_KIND_operator);
 }
 
+/** Id of the name of its row. */
 static inline uint32_t ap_habit_name_of(const struct ap_habit_rows *rows, const struct ap_habit_item *item)
 {
     return rows->trace->events.name[item->row];
 }
 
+/** Likewise, of the item at that place. */
 static inline uint32_t ap_habit_name_at(const struct ap_habit_rows *rows, size_t at)
 {
     return ap_habit_name_of(rows, &rows->items[at]);

@@ -38,6 +38,7 @@ static inline uint32_t ap_op_at(const struct ap_links *links, size_t place)
     return links->op ? links->op[place] : AP_NO_ROW;
 }
 
+/** All of that together; @place is below links->count. */
 static inline struct ap_device_row ap_device_row_at(const struct ap_links *links, size_t place)
 {
     return (struct ap_device_row){ links->row[place], ap_launch_at(links, place), ap_op_at(links, place) };

@@ -32,6 +32,7 @@ AP_MUST_CHECK enum ap_status ap_name_sums_add_all(struct ap_name_sums *sums, con
                                                   enum ap_event_kind kind, struct ap_error *reterr);
 void ap_name_sums_release(struct ap_name_sums *sums);
 
+/** Id of the name that it is the sum of. */
 static inline uint32_t ap_name_sum_name(const struct ap_trace *trace, const struct ap_name_sum *sum)
 {
     return trace->events.name[sum->longest];

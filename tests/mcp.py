@@ -472,6 +472,9 @@ def check_redaction(tap, program):
                                        server.call("table", paths=trace, name="operators", limit=100, max_tokens=50000),
                                        server.call("table", paths=trace, name="frames.top", limit=100, max_tokens=50000)])
         tap.same(server.call("analyze", paths=trace, redact=False).get("code"), -32602, "redaction is no argument")
+        told = server.call("analyze", **{"path\x1b]0;x\u202e\n" + "é" * 300: trace})["message"]
+        tap.ok(told.isprintable() and len(told) < 400 and r"path\u{1b}]0;x\u{202e}\u{a}é" in told,
+               "the name of one is shown, and not obeyed", told)
         tap.same(server.end()[0], 0, f"a server with {options}")
     secret = [word for word in ("train.py", "model.py") if word in answers[()]]
     tap.same([bool(secret), [word for word in secret if word in answers[("--redact",)]]], [True, []],

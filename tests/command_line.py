@@ -159,7 +159,8 @@ def zstd_frames(data):
 def wants_much(codec, packed):
     """The same in a file whose header asks for gigabytes: a window of 2 GiB, a dictionary of 4."""
     if codec == "zstd":
-        return packed[:4] + bytes([0, 21 << 3]) + packed[9:]
+        head, frame, rest = packed.partition(b"\x28\xb5\x2f\xfd")
+        return head + frame + bytes([0, 21 << 3]) + rest[5:]
     head = packed[12:16] + bytes([40]) + packed[17:20]
     return packed[:12] + head + zlib.crc32(head).to_bytes(4, "little") + packed[24:]
 
@@ -178,9 +179,10 @@ def check_compressed(tap, runs):
     want["trace"].pop("bytes_read", None)
     read = runs.run("--version").stdout.decode()
     packers = {"xz": lzma.compress, "zstd": zstd_frames,
+               "zstd of pzstd": lambda data: b"\x50\x2a\x4d\x18\x04\0\0\0\x10\0\0\0" + zstd_frames(data),
                "two xz streams": lambda data: lzma.compress(data[:5000]) + lzma.compress(data[5000:])}
     for name, pack in packers.items():
-        codec = "zstd" if name == "zstd" else "xz"
+        codec = name.partition(" of ")[0] if name.startswith("zstd") else "xz"
         packed = pack(plain)
         (runs.folder / "packed").write_bytes(packed)
         if codec not in read:

@@ -366,13 +366,21 @@ def check_failing(tap, runs):
     if not planted:
         tap.skip("an output that cannot be closed or put in place fails", "nothing can be preloaded")
         return
+    environment = {**os.environ, "LD_PRELOAD": os.path.abspath(planted)}
     for call in ("close", "rename", "nothing"):
         before = left(runs)
         done = runs.run(whole, "--json-out", "out.json", "--html-out", "out.html", "--md-out", "/dev/null",
-                        env={**os.environ, "LD_PRELOAD": os.path.abspath(planted), "AP_FAIL": call})
+                        env={**environment, "AP_FAIL": call})
         failed = done.returncode == 4 and b"out." in done.stderr and left(runs) == before
         tap.ok(done.returncode == 0 if call == "nothing" else failed, f"an output of which {call} fails",
                f"{done} {left(runs)}")
+    (runs.folder / "ranks").mkdir()
+    for rank in range(4):
+        runs.write(f"ranks/rank{rank}.json", distributed(rank, 4))
+    for call, wanted in (("nothing", [0, b""]),
+                         ("readdir", [3, b"analyze_profile: ranks: cannot be listed to its end\n"])):
+        done = runs.run("ranks", env={**environment, "AP_FAIL": call})
+        tap.same([done.returncode, done.stderr], wanted, f"a folder of which {call} fails")
 
 
 def check_dangling(tap, runs):

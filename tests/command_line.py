@@ -81,11 +81,25 @@ def check_outputs(tap, runs):
 def check_closed_pipe(tap, runs):
     read, write = os.pipe()
     os.close(read)
-    arguments = [runs.path, "--quiet", str(TRACE), "--format", "md", "--json-out", "kept.json"]
-    done = subprocess.run(arguments, cwd=runs.folder, stdout=write, stderr=subprocess.PIPE, timeout=LIMIT_S, check=False)
+    for what in ([str(TRACE), "--format", "md", "--json-out", "kept.json"], ["--help"], ["-h"], ["--version"],
+                 ["--list-metrics"], ["--capture-snippet"], ["--completion", "bash"]):
+        done = subprocess.run([runs.path, "--quiet", *what], cwd=runs.folder, stdout=write, stderr=subprocess.PIPE,
+                              timeout=LIMIT_S, check=False)
+        tap.same([done.returncode, done.stderr], [0, b""], f"a closed pipe ends quietly: {' '.join(what[-2:])}")
     os.close(write)
-    tap.ok(done.returncode == 0 and not done.stderr, "a closed pipe ends quietly", done.stderr.decode())
     tap.ok((runs.folder / "kept.json").exists(), "and the files beside it are written")
+
+
+def check_pictures(tap, runs):
+    (runs.folder / "empty.json").write_text('{"traceEvents": []}')
+    done = runs.run("empty.json", "--pictures-out", "none", "--format", "text")
+    tap.same([done.returncode, b"there is no picture" in done.stderr, b"none" in done.stdout,
+              (runs.folder / "none").exists()], [0, True, False, False], "a report without pictures is told of")
+    (runs.folder / "folder").mkdir()
+    for one, other in (("new", "new"), ("new", "./new"), ("new", "new//"), ("folder", "folder/")):
+        done = runs.run("empty.json", "--md-out", one, "--pictures-out", other)
+        tap.same([done.returncode, b"--md-out is a file and --pictures-out a folder" in done.stderr,
+                  (runs.folder / "new").exists()], [2, True, False], f"--md-out {one} --pictures-out {other}: a mistake")
 
 
 def check_step_summary(tap, runs):
@@ -145,7 +159,8 @@ def zstd_frames(data):
 def wants_much(codec, packed):
     """The same in a file whose header asks for gigabytes: a window of 2 GiB, a dictionary of 4."""
     if codec == "zstd":
-        return packed[:4] + bytes([0, 21 << 3]) + packed[9:]
+        head, frame, rest = packed.partition(b"\x28\xb5\x2f\xfd")
+        return head + frame + bytes([0, 21 << 3]) + rest[5:]
     head = packed[12:16] + bytes([40]) + packed[17:20]
     return packed[:12] + head + zlib.crc32(head).to_bytes(4, "little") + packed[24:]
 
@@ -164,9 +179,10 @@ def check_compressed(tap, runs):
     want["trace"].pop("bytes_read", None)
     read = runs.run("--version").stdout.decode()
     packers = {"xz": lzma.compress, "zstd": zstd_frames,
+               "zstd of pzstd": lambda data: b"\x50\x2a\x4d\x18\x04\0\0\0\x10\0\0\0" + zstd_frames(data),
                "two xz streams": lambda data: lzma.compress(data[:5000]) + lzma.compress(data[5000:])}
     for name, pack in packers.items():
-        codec = "zstd" if name == "zstd" else "xz"
+        codec = name.partition(" of ")[0] if name.startswith("zstd") else "xz"
         packed = pack(plain)
         (runs.folder / "packed").write_bytes(packed)
         if codec not in read:
@@ -234,7 +250,7 @@ def main():
     program, tap = program_of(__doc__), Tap()
     with tempfile.TemporaryDirectory() as folder:
         runs = Runs(program, Path(folder))
-        for check in (check_outputs, check_closed_pipe, check_step_summary, check_asked, check_compressed,
+        for check in (check_outputs, check_closed_pipe, check_pictures, check_step_summary, check_asked, check_compressed,
                       check_standard_input,
                       check_words):
             check(tap, runs)

@@ -9,6 +9,7 @@ import json
 import os
 import random
 import re
+import resource
 import shutil
 import subprocess
 import sys
@@ -34,9 +35,11 @@ def unmarked(text):
 class Server:
     """A client of few words."""
 
-    def __init__(self, program, *roots, options=()):
+    def __init__(self, program, *roots, options=(), most_open=None):
         arguments = [program, "mcp"] + [part for root in roots for part in ("--root", root)] + list(options)
-        self.process = subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        limit = most_open and (lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (most_open, most_open)))
+        self.process = subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                        preexec_fn=limit)
         self.number = 0
 
     def send(self, data):
@@ -432,6 +435,28 @@ def check_inputs(tap, program, folder):
     server.end()
 
 
+def check_shut(tap, program, folder):
+    """What cannot be looked into is told of: a folder that lies too deep, one for which no descriptor is left."""
+    most, deep = 9, folder / "deep"
+    for depth, complete, limit in ((8, True, None), (9, False, None), (8, False, most)):
+        shutil.rmtree(deep, ignore_errors=True)
+        place = deep.joinpath(*"abcdefghi"[:depth])
+        place.mkdir(parents=True)
+        shutil.copy(TRACES / "sync_heavy.json", place / "t.json")
+        server = Server(program, deep, most_open=limit)
+        server.initialize()
+        content = server.call("list_inputs")["structuredContent"]
+        tap.same([len(content["inputs"]), content["complete"]], [int(complete), complete],
+                 f"{depth} folders in each other, {limit or 'enough'} descriptors")
+        server.end()
+    server = Server(program, folder / "deep", most_open=5)
+    server.initialize()
+    path = str((place / "t.json").relative_to(deep))
+    told = [server.call("analyze", paths=[path])["content"][0]["text"] for _ in range(2)]
+    tap.ok(all("Too many open files" in text for text in told), "a file for which none is left is told of", told)
+    server.end()
+
+
 def check_mistakes(tap, program):
     """A mistake is answered with what would be right."""
     server = Server(program, TRACES)
@@ -472,6 +497,9 @@ def check_redaction(tap, program):
                                        server.call("table", paths=trace, name="operators", limit=100, max_tokens=50000),
                                        server.call("table", paths=trace, name="frames.top", limit=100, max_tokens=50000)])
         tap.same(server.call("analyze", paths=trace, redact=False).get("code"), -32602, "redaction is no argument")
+        told = server.call("analyze", **{"path\x1b]0;x\u202e\n" + "é" * 300: trace})["message"]
+        tap.ok(told.isprintable() and len(told) < 400 and r"path\u{1b}]0;x\u{202e}\u{a}é" in told,
+               "the name of one is shown, and not obeyed", told)
         tap.same(server.end()[0], 0, f"a server with {options}")
     secret = [word for word in ("train.py", "model.py") if word in answers[()]]
     tap.same([bool(secret), [word for word in secret if word in answers[("--redact",)]]], [True, []],
@@ -712,6 +740,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         check_names(tap, program, Path(folder))
         check_inputs(tap, program, Path(folder))
+        check_shut(tap, program, Path(folder))
     check_mistakes(tap, program)
     check_newest(tap, program)
     check_redaction(tap, program)

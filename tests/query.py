@@ -184,9 +184,11 @@ def check_known(tap, program):
 def check_report_tables(tap, program):
     report = program.json(TRAINING)
     named = {row["table"]: row["rows"] for row in program.rows(TRAINING, "tables")}
-    tap.same([name for name in ROW_TABLES + ("allocations", "findings", "gpu.kernels", "operators.top")
-              if name not in named], [],
+    tap.same([name for name in ROW_TABLES + ("findings", "gpu.kernels", "operators.top") if name not in named], [],
              "--table tables names them")
+    of_memory = {row["table"] for row in program.rows(OOM, "tables")}
+    tap.same([name for name in ("allocations", *ROW_TABLES) if (name in named, name in of_memory) !=
+              (name in ROW_TABLES, name == "allocations")], [], "rows of a trace without a snapshot, or of that alone")
     tap.same(len(program.json(TRAINING, "--table", "tables")["rows"]), len(named), "all of them, without --limit")
     odd = [name for name, count in named.items() if count is not None and len(program.rows(TRAINING, name)) != count]
     tap.same(odd, [], "and each can be printed")

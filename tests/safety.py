@@ -79,6 +79,10 @@ def check_messages(tap, runs):
                       [] if done.returncode == 3 and not hidden_in(done.stderr) and done.stderr.count(b"\n") == 1
                       else [done.returncode, done.stderr])
             path.unlink(missing_ok=True)
+    unseen = [c for c in BAD_NAMES[-1] if c != "\0"]
+    for at in range(0, len(unseen), 60):
+        done = runs.run("--cpu-trace", "".join(unseen[at:at + 60]))
+        tap.same([done.returncode, hidden_in(done.stderr)], [3, []], f"nor do characters of which nothing is seen, from {at}")
     (runs.folder / "a\nb.pickle").write_bytes(b"\x80\x04K\x01.")
     done = runs.run("--memory-json", "a\nb.pickle")
     tap.same([done.returncode, done.stderr.count(b"\n") > 5, b"a\\u{a}b.pickle: " in done.stderr,
@@ -263,6 +267,10 @@ REPAIRED = [
     ("numbers that are none, as C writes them on Windows",
      lambda event: event.replace('"text"', "[-nan(ind), nan(snan), 1.#INF, -1.#IND00, 1.#QNAN, -1.#SNAN, inf]"),
      {"non-finite-number": 7}, "aten::mm"),
+    ("what is no number in the place of args", lambda event: event.replace('{"k": "text", "n": 20}', "nan"),
+     {"non-finite-number": 1, "member-of-wrong-type": 1}, "aten::mm"),
+    ("Python's word for nothing in the place of args", lambda event: event.replace('{"k": "text", "n": 20}', "None"),
+     {"bare-python-word": 1}, "aten::mm"),
     ("words of Python", lambda event: event.replace('"text"', "[None, True, False]"), {"bare-python-word": 3}, "aten::mm"),
     ("an unescaped Windows path in args", lambda event: event.replace("text", r"C:\Users\me\train.py"),
      {"unescaped-backslash": 2}, "aten::mm"),
@@ -362,13 +370,21 @@ def check_failing(tap, runs):
     if not planted:
         tap.skip("an output that cannot be closed or put in place fails", "nothing can be preloaded")
         return
+    environment = {**os.environ, "LD_PRELOAD": os.path.abspath(planted)}
     for call in ("close", "rename", "nothing"):
         before = left(runs)
         done = runs.run(whole, "--json-out", "out.json", "--html-out", "out.html", "--md-out", "/dev/null",
-                        env={**os.environ, "LD_PRELOAD": os.path.abspath(planted), "AP_FAIL": call})
+                        env={**environment, "AP_FAIL": call})
         failed = done.returncode == 4 and b"out." in done.stderr and left(runs) == before
         tap.ok(done.returncode == 0 if call == "nothing" else failed, f"an output of which {call} fails",
                f"{done} {left(runs)}")
+    (runs.folder / "ranks").mkdir()
+    for rank in range(4):
+        runs.write(f"ranks/rank{rank}.json", distributed(rank, 4))
+    for call, wanted in (("nothing", [0, b""]),
+                         ("readdir", [3, b"analyze_profile: ranks: cannot be listed to its end\n"])):
+        done = runs.run("ranks", env={**environment, "AP_FAIL": call})
+        tap.same([done.returncode, done.stderr], wanted, f"a folder of which {call} fails")
 
 
 def check_dangling(tap, runs):

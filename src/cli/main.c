@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT
  * main.c - the program: the only place that prints, and decides the exit code. */
 #define _XOPEN_SOURCE 700
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif
@@ -275,7 +277,11 @@ static enum exit_code write_reports(struct ap_cli_written *written, const struct
                     "events of the trace; give the trace as a file to have both\n",
                     stderr);
     enum ap_status status = ap_cli_written_write(written, options, report, &error);
-    return status == AP_OK ? EXIT_WRITTEN : complain(status, NULL, &error);
+    if (status != AP_OK)
+        return complain(status, NULL, &error);
+    if (options->pictures_out && !written->pictures.first)
+        ap_say_string("analyze_profile: there is no picture in this report: --pictures-out writes nothing\n");
+    return EXIT_WRITTEN;
 }
 
 static enum exit_code analyze(struct ap_cli_options *options, struct ap_cli_written *written)
@@ -309,11 +315,18 @@ static enum exit_code refuse_pickle(const struct ap_cli_options *options)
     return EXIT_INPUT;
 }
 
+/* Of a pipe: who reads has seen enough, as of a report (ap_output_write). */
+static bool is_read_no_more(int descriptor)
+{
+    struct pollfd end = { .fd = descriptor };
+    return poll(&end, 1, 0) == 1 && end.revents & POLLERR;
+}
+
 /* What did not fit into the buffer went out before, and may have failed then. */
 static enum exit_code finish_stdout(void)
 {
     struct ap_error error = { .status = AP_ERROR_OUTPUT };
-    if (fflush(stdout) == 0 && !ferror(stdout))
+    if ((fflush(stdout) == 0 && !ferror(stdout)) || is_read_no_more(STDOUT_FILENO))
         return EXIT_WRITTEN;
     return complain(ap_fail(&error, AP_ERROR_OUTPUT, "standard output cannot be written"), NULL, &error);
 }

@@ -124,10 +124,27 @@ bool ap_cli_is_output(const struct ap_cli_options *options, const char *path)
     return false;
 }
 
+/* Also where slashes stand behind it. */
+static bool is_folder_of_pictures(const struct ap_cli_options *options, const char *output)
+{
+    size_t bytes = options->pictures_out ? strlen(options->pictures_out) : 0;
+    while (bytes > 1 && options->pictures_out[bytes - 1] == '/')
+        bytes--;
+    char *folder = bytes ? strndup(options->pictures_out, bytes) : NULL;
+    bool same = is_same_place(output, STDOUT_FILENO, folder);
+    free(folder);
+    return same;
+}
+
 bool ap_cli_check_places(const struct ap_cli_options *options, char *text, size_t text_bytes)
 {
     const char *outputs[PLACES];
     list_places(options, outputs);
+    for (size_t i = 0; i < PLACES; i++)
+        if (is_folder_of_pictures(options, outputs[i])) {
+            (void)snprintf(text, text_bytes, "%s is a file and --pictures-out a folder: they cannot be the same", names[i]);
+            return false;
+        }
     for (size_t j = 0; j < PLACES; j++) {
         if (outputs[j] && ap_cli_is_input(options, outputs[j])) {
             (void)snprintf(text, text_bytes, AP_CLI_OVER_INPUT);

@@ -147,8 +147,11 @@ enum ap_status ap_cli_written_write(struct ap_cli_written *written, const struct
 {
     enum ap_status status = spare_inputs(written, report, reterr);
     AP_AND_THEN(status, ap_cli_pictures_write(&written->pictures, report, reterr));
+    struct ap_cli_options done = *options;
+    if (!written->pictures.first) /* a screen tells what was written beside it */
+        done.pictures_out = NULL;
     for (size_t i = 0; i < written->count && status == AP_OK; i++) {
-        status = write_named(options, report, &written->writings[i], reterr);
+        status = write_named(&done, report, &written->writings[i], reterr);
         AP_AND_THEN(status, ap_output_close(&written->writings[i].output, reterr));
     }
     AP_AND_THEN(status, ap_cli_pictures_commit(&written->pictures, reterr));

@@ -120,7 +120,11 @@ static enum ap_inflate_result step(void *self, struct ap_inflate_io *io, bool en
     }
 }
 
-#define XZ_STREAM_MAGIC "\xfd\x37\x7a\x58\x5a\x00"
+static bool is_beginning(const uint8_t *data, size_t bytes)
+{
+    static const uint8_t stream[] = { 0xfd, '7', 'z', 'X', 'Z', 0 };
+    return bytes >= sizeof(stream) && memcmp(data, stream, sizeof(stream)) == 0;
+}
 
 extern const struct ap_codec ap_codec_xz;
-const struct ap_codec ap_codec_xz = { "xz", XZ_STREAM_MAGIC, sizeof(XZ_STREAM_MAGIC) - 1, begin, release, step };
+const struct ap_codec ap_codec_xz = { "xz", is_beginning, begin, release, step };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #define ZSTD_STATIC_LINKING_ONLY /* memory from the gate, so that its limit holds */
+#include <string.h>
 #include <zstd.h>
 #include <zstd_errors.h>
 
@@ -85,7 +86,13 @@ static enum ap_inflate_result step(void *self, struct ap_inflate_io *io, bool en
     return decoder->is_whole ? AP_INFLATE_DONE : AP_INFLATE_MORE;
 }
 
-#define ZSTD_FRAME_MAGIC "\x28\xb5\x2f\xfd"
+/* pzstd puts a frame that is to be skipped in front of each. */
+static bool is_beginning(const uint8_t *data, size_t bytes)
+{
+    static const uint8_t frame[] = { 0x28, 0xb5, 0x2f, 0xfd }, skipped[] = { 0x50, 0x2a, 0x4d, 0x18 };
+    return bytes >= sizeof(frame) &&
+           (memcmp(data, frame, sizeof(frame)) == 0 || memcmp(data, skipped, sizeof(skipped)) == 0);
+}
 
 extern const struct ap_codec ap_codec_zstd;
-const struct ap_codec ap_codec_zstd = { "zstd", ZSTD_FRAME_MAGIC, sizeof(ZSTD_FRAME_MAGIC) - 1, begin, release, step };
+const struct ap_codec ap_codec_zstd = { "zstd", is_beginning, begin, release, step };

@@ -408,6 +408,7 @@ static const struct ap_container containers[] = {
             "7zXZ"),
       NULL, PIPE("xz -dc") },
     { "zstd", MAGIC("\x28\xb5\x2f\xfd"), NULL, PIPE("zstd -dc") },
+    { "zstd", MAGIC("\x50\x2a\x4d\x18"), NULL, PIPE("zstd -dc") }, /* of pzstd */
     { "allocations that memray recorded", MAGIC("\x04\x22\x4d\x18"), is_memray, RECORD_MEMORY },
     { "allocations that memray recorded", MAGIC("memray"), NULL, RECORD_MEMORY },
     { "lz4", MAGIC("\x04\x22\x4d\x18"), NULL, PIPE("lz4 -dc") },

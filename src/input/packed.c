@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "packed.h"
 
-#include <string.h>
-
 #include "poison.h"
 
 extern const struct ap_codec ap_codec_zstd, ap_codec_xz;
@@ -20,7 +18,7 @@ const struct ap_codec *const ap_codecs[] = {
 const struct ap_codec *ap_codec_of(const struct ap_container_head *head)
 {
     for (const struct ap_codec *const *codec = ap_codecs; *codec; codec++)
-        if (head->bytes >= (*codec)->magic_bytes && memcmp(head->data, (*codec)->magic, (*codec)->magic_bytes) == 0)
+        if ((*codec)->is_beginning(head->data, head->bytes))
             return *codec;
     return NULL;
 }

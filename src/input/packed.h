@@ -11,8 +11,7 @@
 /** One format of compressed files, by the library that knows it. */
 struct ap_codec {
     const char *name;
-    const char *magic;
-    size_t magic_bytes;
+    bool (*is_beginning)(const uint8_t *data, size_t bytes);
     void *(*begin)(struct ap_gate *gate); /* NULL when the gate refuses */
     void (*release)(void *decoder);
     /** One step, as ap_inflater_step; @ended: no input follows @io. AP_INFLATE_DONE: what was taken is whole, and more may

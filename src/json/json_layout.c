@@ -71,6 +71,12 @@ static uint8_t find_parent(const struct ap_element_reader *element, struct ap_te
     return AP_NO_FIELD;
 }
 
+/* Here or in Python; "nan" begins likewise. */
+static bool is_null(const struct ap_scan *scan, const uint8_t *at)
+{
+    return scan->end - at >= 2 && ((at[0] == 'n' && at[1] == 'u') || (at[0] == 'N' && at[1] == 'o'));
+}
+
 /* Key, colon and white space up to the value. */
 static enum ap_scan_result parse_key(struct ap_scan *scan, struct ap_element_reader *element, const uint8_t **p,
                                      struct ap_gap *gap, struct ap_text *ret_key, bool *ret_known)
@@ -159,7 +165,7 @@ enum ap_scan_result ap_layout_parse_gap(struct ap_scan *scan, struct ap_element_
         }
         if (known)
             gap.field = find_field(element, level, parent, key);
-        if (wanted != AP_NO_FIELD && *at != 'n') /* null says that there is none */
+        if (wanted != AP_NO_FIELD && !is_null(scan, at)) /* which says that there is none */
             ap_scan_odd(scan, AP_ODD_MEMBER_TYPE, at);
         /* A member object that is none here: learned, its gap would also fit where it is one and must be entered. */
         if (level == 0 && (!known || wanted != AP_NO_FIELD))

@@ -162,7 +162,7 @@ struct listing {
 
 static enum ap_status list_folder(struct listing *listing, int fd, size_t path_bytes, int depth, struct ap_error *reterr);
 
-/* The entry's path is in the listing. A link is neither a file nor a folder here. */
+/* The entry's path is in the listing. A link is neither a file nor a folder here. What cannot be looked into is left out. */
 static enum ap_status list_entry(struct listing *listing, int folder_fd, const char *name, size_t path_bytes, int depth,
                                  struct ap_error *reterr)
 {
@@ -171,9 +171,10 @@ static enum ap_status list_entry(struct listing *listing, int folder_fd, const c
         return AP_OK;
     if (S_ISREG(status.st_mode))
         return listing->visit(listing->self, listing->path, (uint64_t)status.st_size, reterr);
-    if (!S_ISDIR(status.st_mode) || depth == MOST_DEPTH)
+    if (!S_ISDIR(status.st_mode))
         return AP_OK;
-    int fd = openat(folder_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    int fd = depth < MOST_DEPTH ? openat(folder_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
+    listing->left_out = listing->left_out || fd < 0;
     return fd < 0 ? AP_OK : list_folder(listing, fd, path_bytes, depth + 1, reterr);
 }
 
@@ -184,21 +185,25 @@ static enum ap_status list_folder(struct listing *listing, int fd, size_t path_b
     DIR *folder = fdopendir(fd);
     if (!folder) {
         (void)close(fd);
+        listing->left_out = true;
         return AP_OK;
     }
-    for (const struct dirent *entry; status == AP_OK && (entry = readdir(folder));) {
+    for (const struct dirent *entry; errno = 0, (entry = readdir(folder));) {
         const char *between = path_bytes && listing->path[path_bytes - 1] != '/' ? "/" : "";
         size_t bytes = path_bytes + strlen(between) + strlen(entry->d_name);
-        if (entry->d_name[0] == '.' || bytes >= sizeof(listing->path))
+        if (entry->d_name[0] == '.')
             continue;
-        if (!listing->entries_left) {
+        if (!listing->entries_left || bytes >= sizeof(listing->path)) {
             listing->left_out = true;
             break;
         }
         listing->entries_left--;
         (void)snprintf(listing->path + path_bytes, sizeof(listing->path) - path_bytes, "%s%s", between, entry->d_name);
         status = list_entry(listing, fd, entry->d_name, bytes, depth, reterr);
+        if (status != AP_OK)
+            break;
     }
+    listing->left_out = listing->left_out || errno; /* nobody knows what else it holds */
     (void)closedir(folder);
     return status;
 }
@@ -227,6 +232,7 @@ enum ap_status ap_mcp_roots_list(const struct ap_mcp_roots *roots, const char *u
         int fd = openat(roots->roots[i].fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         /* relative to the first; below another one the same name would mean a file of the first */
         int bytes = i ? snprintf(listing.path, sizeof(listing.path), "%s", roots->roots[i].path) : 0;
+        listing.left_out = listing.left_out || fd < 0;
         if (fd >= 0)
             AP_TRY(list_folder(&listing, fd, (size_t)bytes, 0, reterr));
     }

@@ -141,6 +141,23 @@ struct answering {
     bool put_off; /* they were not enough, and nothing was answered */
 };
 
+/* Of a failure: its end, which closes the marks, always fits. */
+struct shown {
+    char data[AP_MCP_MAX_TEXT_BYTES + AP_ERROR_TEXT_BYTES + 2 * AP_MCP_MARK_BYTES];
+    size_t used, room;
+};
+
+static enum ap_status take_shown(void *self, const char *data, size_t bytes, struct ap_error *reterr)
+{
+    struct shown *shown = self;
+    size_t left = shown->room - shown->used;
+    (void)reterr;
+    bytes = bytes < left ? bytes : left;
+    memcpy(shown->data + shown->used, data, bytes);
+    shown->used += bytes;
+    return AP_OK;
+}
+
 static void begin_answer(struct answering *answering, const struct ap_value *id)
 {
     if (answering->sink.lock && !answering->locked)
@@ -157,11 +174,17 @@ static void begin_answer(struct answering *answering, const struct ap_value *id)
     ap_out_char(answering->out, ',');
 }
 
+/* A message may repeat what the client sent: nothing of that is hidden or obeyed where it is shown. */
 static void answer_error(struct answering *answering, const struct ap_value *id, enum rpc_error code, const char *message)
 {
+    struct shown shown = { .room = sizeof(shown.data) };
+    struct ap_out text;
+    ap_out_init(&text, (struct ap_sink){ take_shown, &shown });
+    (void)ap_out_visible(&text, ap_text_of(message), 0);
+    (void)!ap_out_finish(&text, NULL); /* what takes it does not fail */
     begin_answer(answering, id);
     ap_out_format(answering->out, "\"error\":{\"code\":%d,\"message\":", (int)code);
-    ap_json_write_text(answering->out, ap_text_of(message));
+    ap_json_write_text(answering->out, (struct ap_text){ shown.data, shown.used });
     ap_out_string(answering->out, "}}");
 }
 
@@ -215,23 +238,6 @@ static void list_tools(struct answering *answering, const struct ap_value *id, c
     ap_out_string(answering->out, "\"result\":{\"tools\":");
     ap_mcp_tools_write(answering->out);
     ap_out_string(answering->out, "}}");
-}
-
-/* Of a failure: its end, which closes the marks, always fits. */
-struct shown {
-    char data[AP_MCP_MAX_TEXT_BYTES + AP_ERROR_TEXT_BYTES + 2 * AP_MCP_MARK_BYTES];
-    size_t used, room;
-};
-
-static enum ap_status take_shown(void *self, const char *data, size_t bytes, struct ap_error *reterr)
-{
-    struct shown *shown = self;
-    size_t left = shown->room - shown->used;
-    (void)reterr;
-    bytes = bytes < left ? bytes : left;
-    memcpy(shown->data + shown->used, data, bytes);
-    shown->used += bytes;
-    return AP_OK;
 }
 
 static void tell_failure(struct ap_out *text, const struct ap_mcp_call *call, const struct ap_error *error)

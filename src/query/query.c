@@ -80,10 +80,13 @@ static enum ap_status rows_of_report(struct ap_query *query, const struct ap_tab
                                      struct ap_error *reterr)
 {
     struct ap_model_table rows;
-    const char *row_tables[16] = { "allocations" };
+    const char *row_tables[16] = { NULL };
+    size_t count = 0;
     enum ap_status status;
-    for (size_t i = 0; ap_trace_table_names[i] && i + 2 < AP_COUNT_OF(row_tables); i++)
-        row_tables[i + 1] = ap_trace_table_names[i];
+    if (query->snapshot)
+        row_tables[count++] = "allocations";
+    for (size_t i = 0; query->facts && ap_trace_table_names[i] && count + 1 < AP_COUNT_OF(row_tables); i++)
+        row_tables[count++] = ap_trace_table_names[i];
     if (strcmp(table->name, "tables") == 0)
         status = ap_model_tables_list(&rows, query->gate, query->root, row_tables, reterr);
     else

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "mangled_name.h"
 #include "public_names.h"
 #include "siphash.h"
 
@@ -244,11 +245,21 @@ static struct ap_text without_version(struct ap_text word)
     return rest.bytes > 8 && memcmp(rest.data + rest.bytes - 8, "Backward", 8) == 0 ? rest : word;
 }
 
-static bool is_known(const struct ap_redaction *redaction, struct ap_text word)
+static bool is_known_by_itself(const struct ap_redaction *redaction, struct ap_text word)
 {
     return (word.bytes == 1 && (uint8_t)word.data[0] < 0x80) || is_number(word) || is_word(redaction, word) ||
            is_name(word) || is_name(without_version(word)) || is_word(redaction, without_version(word)) ||
            is_put_together(word) || is_redacted(word);
+}
+
+static bool is_known_within(void *redaction, struct ap_text name)
+{
+    return is_known_by_itself(redaction, name);
+}
+
+static bool is_known(struct ap_redaction *redaction, struct ap_text word)
+{
+    return is_known_by_itself(redaction, word) || ap_mangled_name_is_known(word, is_known_within, redaction);
 }
 
 static bool is_path(struct ap_text word)

@@ -82,6 +82,7 @@ static const struct magic_case packed[] = {
          "7zXZ\0\0\4",
          "xz"),
     CASE("\x28\xb5\x2f\xfd\x24\x05", "zstd"),
+    CASE("\x50\x2a\x4d\x18\x04", "zstd"),
 };
 
 static const struct magic_case others[] = {

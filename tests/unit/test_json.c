@@ -75,6 +75,7 @@ static void tokens_come_in_order(void)
           "{k(a)[n(1)n(-2.5e+3)s(x\xc3\xa9\n)tfz{}]k()[]}" },
         { " 0 ", "n(0)" },
         { "\"\\ud83d\\ude00\"", "s(\xf0\x9f\x98\x80)" },
+        { "\"\\ud800\\udc00\\udbff\\udfff\"", "s(\xf0\x90\x80\x80\xf4\x8f\xbf\xbf)" },
         { "[NaN,Infinity,-Infinity,nan,inf,-inf,-nan]", "[i(NaN)i(Infinity)i(-Infinity)i(nan)i(inf)i(-inf)i(-nan)]" },
         { "\xef\xbb\xbf[]", "[]" },
         { "\"\xff\xc3\xa9\"", "s(\xef\xbf\xbd\xc3\xa9)" },
@@ -230,6 +231,56 @@ static void utf8_is_told_from_what_is_none(void)
     is_u64(told, 4864, "texts of characters are taken as they are");
     is_u64(wrong, 0, "and all others are counted");
     (void)json_run_close(&run, lender);
+}
+
+/* How a text ends, and what was odd in it; its first member skipped or read. */
+static struct text_log oddities_of(const struct text_log *text, bool skips, const struct reading *reading)
+{
+    struct text_log log = { .data = NULL };
+    struct json_run run;
+    struct ap_json_token token;
+    struct lender *lender = json_run_open(&run, text->data, text->bytes, reading);
+    enum ap_status status = ap_json_next(run.json, &token, &run.error);
+    if (status == AP_OK)
+        status = ap_json_next_key(run.json, &token, &run.error);
+    if (status == AP_OK && skips)
+        status = ap_json_skip_value(run.json, &run.error);
+    while (status == AP_OK)
+        status = ap_json_next(run.json, &token, &run.error);
+    log_end(&log, status, &run.error);
+    log_notes(&log, &run.notes);
+    (void)json_run_close(&run, lender);
+    return log;
+}
+
+/* A string that is skipped is left and gone on with wherever a piece ends. */
+static void what_is_skipped_is_as_odd_as_what_is_read(void)
+{
+    static const char *const values[] = {
+        "\\ud83d\\ude00\\ud800\\udc00\\udbff\\udfff",
+        "\\ud83d\\ud83d\\ude00\\ude00 \\ud83d",
+        "\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\xf4\x8f\xbf\xbf",
+        "\xc3 \xe2\x82 \xf0\x9f\x98 \xff",
+        "C:\\a_folder_with_a_name_that_is_longer_than_a_few_words\\x",
+        ".\\another_folder_of_this_kind_that_a_run_was_begun_in\\new\\x",
+        "a line\nand\tmore",
+    };
+    for (size_t i = 0; i < AP_COUNT_OF(values); i++) {
+        struct text_log text = { .data = NULL };
+        log_format(&text, "{\"k\": \"%s\", \"z\": 1}", values[i]);
+        struct text_log want = oddities_of(&text, false, &(struct reading){ .scan_set = 1 });
+        size_t others = 0;
+        for (unsigned set = 1; set <= ap_scan_count(); set++)
+            for (size_t bytes = 1; bytes < text.bytes; bytes++) {
+                struct reading reading = { bytes, bytes, .scan_set = set, .lend = bytes & 1 };
+                struct text_log got = oddities_of(&text, true, &reading);
+                others += !log_same(&want, &got);
+                log_release(&got);
+            }
+        is_u64(others, 0, values[i]);
+        log_release(&want);
+        log_release(&text);
+    }
 }
 
 static void windows_paths_are_told_from_broken_escapes(void)
@@ -774,6 +825,7 @@ int main(int argc, char **argv)
     a_failed_reader_stays_failed();
     odd_things_are_counted();
     utf8_is_told_from_what_is_none();
+    what_is_skipped_is_as_odd_as_what_is_read();
     windows_paths_are_told_from_broken_escapes();
     fixtures_read_alike(fixtures);
     random_texts_read_alike();

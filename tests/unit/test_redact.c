@@ -65,6 +65,12 @@ static const char *const kernels[] = {
     "void flash_fwd_kernel<Flash_fwd_kernel_traits<64, 128, 128, 4, false, false, cutlass::half_t>, true>(Flash_fwd_params)",
     "fmha_cutlassF_bf16_aligned_64x64_rf_sm80(PyTorchMemEffAttention::AttentionKernel<cutlass::bfloat16_t>::Params)",
     "void gemv2T_kernel_val<int, float, 128, 16, 4, 4, false, cublasGemvParamsEx<int, float> >(float, float)",
+    "void cutlass::device_kernel<at::Half>(at::Half)",
+    "_fwd_kernel",
+    "_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_15CUDAFunctor_addIfEESt5arrayIPcLm3EEEEviT0_T1_",
+    "_ZN2at6native12_GLOBAL__N_129vectorized_elementwise_kernelILin5EZNS0_UlvE0_EEEEvPKDF16bT_.kd",
+    "_ZN7cutlass13device_kernelI4HalfLNS_6LayoutE7ETnPFT_RKS1_EXadL_Z4siluIS1_EEEEEvPDv4_f",
+    "_ZN5aiter24add_rmsnorm_quant_kernelIDF16bDF16bLi64ELi8ELb0ELb0ELb1ELi1EEEvPT0_PT_PfS4_S4_S4_diiiiiiib",
 };
 
 static void kernels_of_libraries_stay(void)

@@ -23,7 +23,7 @@ struct ap_run_file {
     uint64_t size_bytes, device, inode; /* inode 0 = not known */
     int64_t written_ns;                 /* since 1970, when its content was changed last; 0 = not known */
     bool is_named;                      /* by a path that was given, not found in a folder */
-    bool is_shut;                       /* it cannot be opened: nobody knows what it is */
+    bool is_shut;                       /* cannot be opened, or listed to its end: nobody knows what it is */
     const char *why_not;                /* why it cannot be read; NULL = it can, as far as was looked */
 };
 

@@ -55,14 +55,22 @@ static enum ap_status add_file(struct listing *listing, const char *path, int de
     return AP_OK;
 }
 
+/* Nobody knows what it is, or what all it holds. */
+static enum ap_status add_unknown(struct listing *listing, const char *path, int depth, const char *why_not,
+                                  struct ap_error *reterr)
+{
+    AP_TRY(add_file(listing, path, depth, NULL, why_not, reterr));
+    listing->files->files[listing->files->count - 1].is_shut = true;
+    return AP_OK;
+}
+
 /* A file, a folder, or a link to nothing; a socket is none of them. */
 static enum ap_status add_shut(struct listing *listing, const char *path, int depth, struct ap_error *reterr)
 {
     struct stat status;
-    bool is_socket = !listing->opener && stat(path, &status) == 0 && S_ISSOCK(status.st_mode);
-    AP_TRY(add_file(listing, path, depth, NULL, is_socket ? "not a regular file" : "cannot be opened", reterr));
-    listing->files->files[listing->files->count - 1].is_shut = !is_socket;
-    return AP_OK;
+    if (!listing->opener && stat(path, &status) == 0 && S_ISSOCK(status.st_mode))
+        return add_file(listing, path, depth, NULL, "not a regular file", reterr);
+    return add_unknown(listing, path, depth, "cannot be opened", reterr);
 }
 
 /* A limit of the process says nothing of the file: the same would be told of all behind it. */
@@ -100,7 +108,7 @@ static enum ap_status list_folder(struct listing *listing, DIR *folder, const ch
             return ap_fail_memory(listing->files->arena.gate, reterr);
         AP_TRY(list_path(listing, below, depth + 1, reterr));
     }
-    return errno ? add_shut(listing, path, depth, reterr) : AP_OK; /* nobody knows what else it holds */
+    return errno ? add_unknown(listing, path, depth, "cannot be listed to its end", reterr) : AP_OK;
 }
 
 /* A link may lead back up. */

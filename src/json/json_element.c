@@ -48,7 +48,7 @@ enum ap_status ap_element_reader_new(struct ap_json_reader *json, const struct a
     element->gaps = first_line(element->gaps_room);
     element->containers = first_line(element->containers_room);
     ap_layout_init(element);
-    ap_layout_know_parents(element);
+    ap_names_init(&element->names, fields, field_count, &gate->hash_key);
     *ret_element = element;
     return AP_OK;
 }

@@ -61,7 +61,7 @@ struct ap_known_container {
     uint8_t text[AP_LINE_BYTES - 1];
     uint8_t bytes; /* 0 = no text */
 };
-#define AP_CONTAINERS_KNOWN 1024
+#define AP_CONTAINERS_KNOWN 2048
 
 /** Text that elements begin with again and again: up to a value that differs, with those before it of fields that repeat. */
 struct ap_known_start {

@@ -209,6 +209,7 @@ enum ap_status ap_json_more(struct ap_json_reader *reader, const uint8_t **keep,
         status = read_more(reader, *keep, kept_bytes, &error);
     reader->window_offset_bytes = offset_bytes;
     *keep = reader->at = reader->window;
+    ap_scan_forget_looks(&reader->scan);
     if (status == AP_OK) {
         ap_ahead_after_blocks(reader->ahead);
         return AP_OK;

@@ -612,6 +612,14 @@ def a_layout_per_event(n):
 
 
 @case
+def paths_of_windows_as_they_are(n):
+    """Names of a hundred backslashes that escape nothing, one of an ending far behind them."""
+    def event(i):
+        return json.dumps(op("NAME", 1, 10 * i, 8)).replace("NAME", ("a" if i % 2 else "C:") + r"\q" * 100 + r"\x.json")
+    return ('{"traceEvents": [' + ", ".join(map(event, range(n))) + "]}").encode(), None
+
+
+@case
 def members_that_stand_twice(n):
     """Ten times in each event a member of its own, and of its arguments."""
     def event(i):

@@ -9,7 +9,7 @@
 
 /* Most texts come again soon: then neither hash nor table is asked. A text has one place here, by its first and last bytes:
  * whatever a file holds, at worst this costs a comparison each. */
-#define RECENT_COUNT 256
+#define RECENT_COUNT 1024
 struct ap_recent_text {
     uint64_t head, tail;
     uint32_t bytes, start, id; /* id 0 = nothing */
@@ -123,7 +123,7 @@ enum ap_status ap_strpool_intern(struct ap_strpool *pool, const char *data, size
         return find_or_add(pool, data ? data : "", bytes, &ret_str->id, reterr); /* empty texts come without data */
     uint64_t head, tail;
     ap_ends_of(data, bytes, &head, &tail);
-    size_t at = ((head * UINT64_C(0x9e3779b97f4a7c15)) ^ ((tail + bytes) * UINT64_C(0xd6e8feb86659fd93))) >> 56;
+    size_t at = ((head * UINT64_C(0x9e3779b97f4a7c15)) ^ ((tail + bytes) * UINT64_C(0xd6e8feb86659fd93))) >> 54;
     struct ap_recent_text *recent = &pool->recent[at % RECENT_COUNT];
     if (AP_LIKELY(recent->id && recent->head == head && recent->tail == tail && recent->bytes == bytes &&
                   (bytes <= 16 || memcmp(pool->bytes + recent->start + 8, data + 8, bytes - 16) == 0))) {

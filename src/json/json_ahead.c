@@ -72,6 +72,7 @@ static void begin_at(struct helper *helper, const struct piece *piece, const uin
     json->window_offset_bytes = piece->block_offset_bytes;
     json->at = at;
     json->scan.end = piece->block.data + piece->block.bytes;
+    ap_scan_forget_looks(&json->scan);
     json->scan.at_eof = true; /* what goes on in the next block is for the first thread */
     json->state = AP_STATE_AFTER;
     json->failed = AP_OK;

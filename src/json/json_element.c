@@ -48,7 +48,7 @@ enum ap_status ap_element_reader_new(struct ap_json_reader *json, const struct a
     element->gaps = first_line(element->gaps_room);
     element->containers = first_line(element->containers_room);
     ap_layout_init(element);
-    ap_layout_know_parents(element);
+    ap_names_init(&element->names, fields, field_count, &gate->hash_key);
     *ret_element = element;
     return AP_OK;
 }
@@ -91,11 +91,19 @@ static inline void clear_used_spans(struct ap_element_reader *element)
     element->used = NULL;
 }
 
+/* For an element of which nothing is read. */
+static void leave_spans_clear(struct ap_element_reader *element)
+{
+    clear_used_spans(element);
+    element->used = element->spans;
+    element->used_end = 0;
+}
+
 /* An object larger than the limit: pass by it without keeping it. */
 static enum ap_status skip_large(struct ap_element_reader *element, enum ap_element_outcome *ret_outcome,
                                  struct ap_error *reterr)
 {
-    clear_spans(element->spans, element->field_count);
+    leave_spans_clear(element);
     *ret_outcome = AP_ELEMENT_TOO_LARGE;
     return ap_json_skip_stream(element->json, AP_SKIP_VALUE, reterr);
 }
@@ -105,8 +113,7 @@ static inline enum ap_scan_result scan_object(struct ap_element_reader *element)
 {
     struct ap_json_reader *json = element->json;
     clear_used_spans(element);
-    if (AP_UNLIKELY(json->scan.odds.any))
-        json->scan.odds = (struct ap_scan_odds){ .any = false };
+    ap_json_forget_odds(json);
     element->too_deep = false;
     enum ap_scan_result result = json->scan.ops->element(&json->scan, element, &json->at);
     if (AP_LIKELY(result == AP_SCAN_OK))
@@ -241,7 +248,7 @@ static __attribute__((noinline)) enum ap_status next_slowly(struct ap_element_re
             learn_between(element, start_offset_bytes);
         return read_object(element, ret_outcome, reterr);
     }
-    clear_spans(element->spans, element->field_count);
+    leave_spans_clear(element);
     *ret_outcome = AP_ELEMENT_NOT_OBJECT;
     return ap_json_skip_stream(json, AP_SKIP_VALUE, reterr);
 }

@@ -44,9 +44,9 @@ static NOT_INLINE enum ap_scan_result find_gap(struct ap_scan *scan, struct ap_e
     if (result != AP_SCAN_OK)
         return result;
     struct ap_gap *learned = NULL;
-    if (before != &element->parsed)
+    if (before != &element->parsed_gaps[0] && before != &element->parsed_gaps[1])
         learned = ap_layout_learn(element, before, start, (size_t)(*p - start));
-    *gap = learned ? learned : &element->parsed;
+    *gap = learned ? learned : element->parsed;
     return AP_SCAN_OK;
 }
 

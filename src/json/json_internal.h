@@ -46,6 +46,13 @@ static inline uint64_t ap_json_offset_of(const struct ap_json_reader *reader, co
     return reader->window_offset_bytes + (uint64_t)(at - reader->window);
 }
 
+/** Nothing odd is known of the token that begins. Mostly nothing was of the one before. */
+static inline void ap_json_forget_odds(struct ap_json_reader *reader)
+{
+    if (AP_UNLIKELY(reader->scan.odds.any))
+        reader->scan.odds = (struct ap_scan_odds){ .any = false };
+}
+
 /** Before a block is borrowed: what was read ahead in it is waited for. NULL is fine. */
 void ap_ahead_before_block(struct ap_ahead *ahead);
 /** When the reader's window has moved on: from now on it can be met there. */

@@ -33,42 +33,11 @@ static struct ap_text key_text(struct ap_element_reader *element, const uint8_t 
     return raw;
 }
 
-/* The bit of a member name, 0 where the table is full or the name too long: such names go unchecked. */
-static uint64_t key_bit(struct ap_element_reader *element, unsigned level, struct ap_text key)
+/* Mostly there is little: then without a call. */
+static inline const uint8_t *skip_space(const struct ap_scan *scan, const uint8_t *at)
 {
-    struct ap_layout_key *keys = element->keys[level];
-    unsigned count = element->key_count[level], first = level ? AP_ELEMENT_KEYS : 0;
-    for (unsigned i = 0; i < count; i++)
-        if (keys[i].bytes == key.bytes && memcmp(keys[i].text, key.data, key.bytes) == 0)
-            return (uint64_t)1 << (i + first);
-    if (count == (level ? AP_MEMBER_KEYS : AP_ELEMENT_KEYS) || key.bytes > sizeof(keys[0].text))
-        return 0;
-    memcpy(keys[count].text, key.data, key.bytes);
-    keys[count].bytes = (uint8_t)key.bytes;
-    element->key_count[level]++;
-    return (uint64_t)1 << (count + first);
-}
-
-/* The field of this name; field_count, the place for unwanted values, where there is none. */
-static uint8_t find_field(const struct ap_element_reader *element, unsigned level, uint8_t parent, struct ap_text key)
-{
-    for (unsigned i = 0; i < element->field_count; i++) {
-        const struct ap_json_field *field = &element->fields[i];
-        bool same_parent =
-            level ? field->parent && strcmp(field->parent, element->fields[parent].parent) == 0 : !field->parent;
-        if (same_parent && ap_text_is(key, field->key))
-            return (uint8_t)i;
-    }
-    return (uint8_t)element->field_count;
-}
-
-/* A field whose parent is the member @key, or AP_NO_FIELD where nothing within it is wanted. */
-static uint8_t find_parent(const struct ap_element_reader *element, struct ap_text key)
-{
-    for (unsigned i = 0; i < element->field_count; i++)
-        if (element->fields[i].parent && ap_text_is(key, element->fields[i].parent))
-            return (uint8_t)i;
-    return AP_NO_FIELD;
+    at += *at == ' ';
+    return AP_LIKELY(*at > ' ') ? at : scan->ops->space(at);
 }
 
 /* Here or in Python; "nan" begins likewise. */
@@ -93,17 +62,16 @@ static enum ap_scan_result parse_key(struct ap_scan *scan, struct ap_element_rea
     *ret_key = key_text(element, start, at, flags, ret_known);
     if (flags || controls != scan->odds.count[AP_ODD_RAW_CONTROL])
         gap->learnable = false;
-    at = scan->ops->space(at + 1);
+    at = skip_space(scan, at + 1);
     if (*at != ':')
         return ap_scan_bad(scan, at, "a colon");
-    *p = scan->ops->space(at + 1);
+    *p = skip_space(scan, at + 1);
     return AP_SCAN_OK;
 }
 
-static void mark_key(struct ap_scan *scan, struct ap_element_reader *element, struct ap_gap *gap, unsigned level,
-                     struct ap_text key, bool known, const uint8_t *at)
+static void mark_key(struct ap_scan *scan, struct ap_gap *gap, const struct ap_name *name, const uint8_t *at)
 {
-    uint64_t bit = known ? key_bit(element, level, key) : 0;
+    uint64_t bit = name ? name->bit : 0;
     if (gap->seen & bit) {
         ap_scan_odd(scan, AP_ODD_DUPLICATE, at);
         gap->learnable = false;
@@ -120,21 +88,33 @@ static void see_keys_before(struct ap_gap *gap, uint64_t before)
     gap->seen |= gap->enters ? before & KEYS_OF_ELEMENT : before;
 }
 
+/* To be parsed into: another one than @before. What it says is set at the end. */
+static struct ap_gap *blank_gap(struct ap_element_reader *element, const struct ap_gap *before)
+{
+    struct ap_gap *gap = &element->parsed_gaps[before == &element->parsed_gaps[0]];
+    gap->guess.shape[0] = AP_NO_SHAPE;
+    gap->guess.upto = 1;
+    gap->guess.bytes = AP_NO_GUESS;
+    gap->field = (uint8_t)element->field_count;
+    gap->enters = false;
+    gap->learnable = true;
+    gap->seen = 0;
+    return gap;
+}
+
 enum ap_scan_result ap_layout_parse_gap(struct ap_scan *scan, struct ap_element_reader *element, const struct ap_gap *before,
                                         const uint8_t **p)
 {
     const uint8_t *at = *p;
     uint8_t level = before->level, parent = before->parent;
     bool opened = before == element->gaps;
-    struct ap_gap gap = { .field = (uint8_t)element->field_count, .learnable = true };
-    gap.guess = (struct ap_guess){ .shape = { AP_NO_SHAPE }, .upto = 1, .bytes = AP_NO_GUESS };
-    forget_followers(element, &gap);
+    struct ap_gap *gap = blank_gap(element, before);
     for (;;) {
-        at = scan->ops->space(at);
+        at = skip_space(scan, at);
         if (*at == '}') {
             at++;
             if (level == 0) {
-                gap.action = AP_GAP_END;
+                gap->action = AP_GAP_END;
                 break;
             }
             level = 0;
@@ -144,45 +124,45 @@ enum ap_scan_result ap_layout_parse_gap(struct ap_scan *scan, struct ap_element_
         if (!opened) {
             if (*at != ',')
                 return ap_scan_bad(scan, at, "a comma or a closing brace");
-            at = scan->ops->space(at + 1);
+            at = skip_space(scan, at + 1);
         }
         struct ap_text key;
         bool known;
         const uint8_t *key_at = at;
-        enum ap_scan_result result = parse_key(scan, element, &at, &gap, &key, &known);
+        enum ap_scan_result result = parse_key(scan, element, &at, gap, &key, &known);
         if (result != AP_SCAN_OK)
             return result;
-        mark_key(scan, element, &gap, level, key, known, key_at);
-        uint8_t wanted = level == 0 && known ? find_parent(element, key) : AP_NO_FIELD;
+        const struct ap_name *name = known ? ap_names_meet(&element->names, level, key) : NULL;
+        mark_key(scan, gap, name, key_at);
+        uint8_t wanted = level == 0 && name ? name->parent : AP_NO_FIELD;
         if (wanted != AP_NO_FIELD && *at == '{') {
             at++;
             level = 1;
             opened = true;
-            gap.enters = true;
+            gap->enters = true;
             parent = wanted;
-            gap.seen &= KEYS_OF_ELEMENT;
+            gap->seen &= KEYS_OF_ELEMENT;
             continue;
         }
-        if (known)
-            gap.field = find_field(element, level, parent, key);
+        gap->field = ap_names_field(&element->names, name, parent);
         if (wanted != AP_NO_FIELD && !is_null(scan, at)) /* which says that there is none */
             ap_scan_odd(scan, AP_ODD_MEMBER_TYPE, at);
         /* A member object that is none here: learned, its gap would also fit where it is one and must be entered. */
         if (level == 0 && (!known || wanted != AP_NO_FIELD))
-            gap.learnable = false;
-        gap.action = *at == '"' ? AP_GAP_STRING : AP_GAP_OTHER;
+            gap->learnable = false;
+        gap->action = *at == '"' ? AP_GAP_STRING : AP_GAP_OTHER;
         at += *at == '"';
         break;
     }
-    if (at >= scan->end && gap.action == AP_GAP_OTHER)
+    if (at >= scan->end && gap->action == AP_GAP_OTHER)
         return ap_scan_bad(scan, scan->end, "a value");
-    gap.level = level;
-    gap.parent = level ? parent : AP_NO_FIELD;
-    see_keys_before(&gap, before->seen);
-    gap.fields_end = before->fields_end;
-    if (gap.field != element->field_count && gap.field >= gap.fields_end)
-        gap.fields_end = (uint8_t)(gap.field + 1);
-    gap.way = gap.repeated ? AP_GAP_END : gap.action;
+    gap->level = level;
+    gap->parent = level ? parent : AP_NO_FIELD;
+    see_keys_before(gap, before->seen);
+    gap->fields_end = before->fields_end;
+    if (gap->field != element->field_count && gap->field >= gap->fields_end)
+        gap->fields_end = (uint8_t)(gap->field + 1);
+    gap->way = gap->repeated ? AP_GAP_END : gap->action;
     element->parsed = gap;
     *p = at;
     return AP_SCAN_OK;
@@ -209,7 +189,8 @@ void ap_layout_init(struct ap_element_reader *element)
     element->gaps[0] = (struct ap_gap){ .bytes = 0 };
     forget_followers(element, &element->never);
     forget_followers(element, &element->gaps[0]);
-    forget_followers(element, &element->parsed);
+    for (unsigned i = 0; i < AP_COUNT_OF(element->parsed_gaps); i++)
+        forget_followers(element, &element->parsed_gaps[i]);
     element->gap_count = 1;
 }
 
@@ -235,27 +216,33 @@ static void begin_anew(struct ap_element_reader *element)
     if (element->resets < 64) {
         element->resets++;
         element->gap_count = 1;
+        memset(element->gap_slots, 0, sizeof(element->gap_slots));
         forget_followers(element, &element->gaps[0]);
         forget_starts(element);
     }
 }
 
-static struct ap_gap *find_learned(const struct ap_element_reader *element, const struct ap_gap *before, const uint8_t *text,
-                                   size_t bytes)
+/* The gap behind @before that says what element->parsed does, found or added; NULL where there is no room. */
+static struct ap_gap *learned_gap(struct ap_element_reader *element, const struct ap_gap *before, const uint8_t *text,
+                                  size_t bytes)
 {
-    for (unsigned i = 1; i < element->gap_count; i++)
-        if (same_gap(&element->gaps[i], &element->parsed, before, text, bytes))
-            return &element->gaps[i];
-    return NULL;
+    const struct ap_hash_key *key = element->names.hash_key;
+    uint64_t hash = ap_hash_pair(key, ap_hash_bytes(key, text, bytes), (uint64_t)(before - element->gaps));
+    uint16_t *slot = &element->gap_slots[hash % AP_GAP_SLOTS];
+    for (; *slot; slot = slot + 1 < element->gap_slots + AP_GAP_SLOTS ? slot + 1 : element->gap_slots)
+        if (same_gap(&element->gaps[*slot], element->parsed, before, text, bytes))
+            return &element->gaps[*slot];
+    struct ap_gap *added = add_gap(element, element->parsed, before, text, bytes);
+    if (added)
+        *slot = (uint16_t)(added - element->gaps);
+    return added;
 }
 
 struct ap_gap *ap_layout_learn(struct ap_element_reader *element, struct ap_gap *before, const uint8_t *text, size_t bytes)
 {
-    if (!element->parsed.learnable || bytes > AP_GAP_MAX_BYTES || element->resets == 64)
+    if (!element->parsed->learnable || bytes > AP_GAP_MAX_BYTES || element->resets == 64)
         return NULL;
-    struct ap_gap *gap = find_learned(element, before, text, bytes);
-    if (!gap)
-        gap = add_gap(element, &element->parsed, before, text, bytes);
+    struct ap_gap *gap = learned_gap(element, before, text, bytes);
     if (!gap) {
         begin_anew(element);
         return NULL;
@@ -335,17 +322,11 @@ void ap_layout_learn_start(struct ap_element_reader *element, const uint8_t *at)
         *place = start;
 }
 
-void ap_layout_know_parents(struct ap_element_reader *element)
-{
-    for (unsigned i = 0; i < element->field_count; i++)
-        if (element->fields[i].parent)
-            (void)key_bit(element, 0, ap_text_of(element->fields[i].parent));
-}
-
 void ap_layout_forget_members(struct ap_element_reader *element, uint64_t keys)
 {
-    for (unsigned i = 0; i < element->field_count; i++)
-        if (element->fields[i].parent && keys & key_bit(element, 0, ap_text_of(element->fields[i].parent)))
+    const struct ap_names *names = &element->names;
+    for (unsigned i = 0; i < element->field_count && keys & names->any_parent; i++)
+        if (keys & names->parent_bits[i])
             element->spans[i].kind = AP_SPAN_ABSENT;
 }
 
@@ -364,7 +345,8 @@ static bool ends_string(const struct ap_scan *scan, const struct ap_element_read
     if (at >= scan->end || *at != '"' || *scan->ops->space(at + 1) != ':')
         return false;
     struct ap_text text = { (const char *)key, (size_t)(at - key) };
-    return find_field(element, 0, 0, text) != element->field_count || find_parent(element, text) != AP_NO_FIELD;
+    const struct ap_name *name = ap_names_find(&element->names, 0, text);
+    return name && (name->field != element->field_count || name->parent != AP_NO_FIELD);
 }
 
 enum ap_scan_result ap_layout_recover_quote(struct ap_scan *scan, struct ap_element_reader *element, const uint8_t *start,

@@ -6,10 +6,12 @@
 #include <string.h>
 
 #include "json_element.h"
+#include "json_names.h"
 #include "json_scan.h"
 
 #define AP_GAP_MAX_BYTES 64
 #define AP_GAP_MAX_COUNT 1024
+#define AP_GAP_SLOTS (2 * AP_GAP_MAX_COUNT)
 #define AP_GAP_FOLLOWERS 6
 
 enum ap_gap_action {
@@ -51,9 +53,6 @@ struct ap_gap {
 _Static_assert(sizeof(void *) != 8 || sizeof(struct ap_gap) == 3 * 64, "no line of the cache is shared by two gaps");
 #define AP_NO_GUESS 255
 #define AP_NO_SHAPE ('0' - 1) /* shape_of() gives it for no text */
-#define AP_NO_FIELD 255
-#define AP_ELEMENT_KEYS 16
-#define AP_MEMBER_KEYS 48
 
 #define AP_LINE_BYTES 64 /* of the cache; gaps and containers begin with one */
 
@@ -62,7 +61,7 @@ struct ap_known_container {
     uint8_t text[AP_LINE_BYTES - 1];
     uint8_t bytes; /* 0 = no text */
 };
-#define AP_CONTAINERS_KNOWN 1024
+#define AP_CONTAINERS_KNOWN 2048
 
 /** Text that elements begin with again and again: up to a value that differs, with those before it of fields that repeat. */
 struct ap_known_start {
@@ -87,6 +86,7 @@ struct ap_element_reader {
     void *gaps_room, *containers_room;
     struct ap_gap *gaps; /* AP_GAP_MAX_COUNT; the first one is the opening brace */
     unsigned gap_count;
+    uint16_t gap_slots[AP_GAP_SLOTS]; /* open addressing: numbers of gaps, by their text and the gap before; 0 = free */
     struct ap_gap never;
     unsigned resets;                               /* how often the table was full */
     struct ap_known_container *containers;         /* each at one of two places, which its first bytes tell */
@@ -98,12 +98,8 @@ struct ap_element_reader {
     bool too_deep;
     char *key; /* a key with escapes, decoded */
     size_t key_capacity;
-    struct ap_gap parsed; /* the gap that was parsed last, when it is not learned */
-    struct ap_layout_key {
-        char text[47];
-        uint8_t bytes;
-    } keys[2][AP_MEMBER_KEYS]; /* member names met so far by level: one bit each, to notice duplicates */
-    unsigned key_count[2];
+    struct ap_gap parsed_gaps[2], *parsed; /* gaps that are not learned; the one that was parsed last */
+    struct ap_names names;
     char *decoded; /* for ap_element_text */
     size_t decoded_bytes;
     bool last_was_object, any_object; /* of the array being read */
@@ -142,8 +138,6 @@ struct ap_gap *ap_layout_learn(struct ap_element_reader *element, struct ap_gap 
 /** A string of a field that may hold unescaped quotes ended too early: find its true end. */
 enum ap_scan_result ap_layout_recover_quote(struct ap_scan *scan, struct ap_element_reader *element, const uint8_t *start,
                                             const uint8_t **p);
-/** Member objects that are entered always have a key bit: call it before the first element. */
-void ap_layout_know_parents(struct ap_element_reader *element);
 /** Members of the element stand twice, one bit of @keys each, and the last one counts: forget what was taken from within
  *  those that were entered. */
 void ap_layout_forget_members(struct ap_element_reader *element, uint64_t keys);

@@ -209,6 +209,7 @@ enum ap_status ap_json_more(struct ap_json_reader *reader, const uint8_t **keep,
         status = read_more(reader, *keep, kept_bytes, &error);
     reader->window_offset_bytes = offset_bytes;
     *keep = reader->at = reader->window;
+    ap_scan_forget_looks(&reader->scan);
     if (status == AP_OK) {
         ap_ahead_after_blocks(reader->ahead);
         return AP_OK;
@@ -300,7 +301,7 @@ static enum ap_status read_string(struct ap_json_reader *reader, enum ap_json_ki
     for (;;) {
         const uint8_t *at = reader->at + 1;
         unsigned flags = 0;
-        reader->scan.odds = (struct ap_scan_odds){ .any = false };
+        ap_json_forget_odds(reader);
         enum ap_scan_result result = reader->scan.ops->string(&reader->scan, &at, &flags);
         if (result == AP_SCAN_OK) {
             token->kind = kind;
@@ -323,7 +324,7 @@ static enum ap_status read_scalar(struct ap_json_reader *reader, struct ap_json_
         const uint8_t *at = reader->at;
         enum ap_json_kind kind = AP_JSON_NUMBER;
         enum ap_scan_result result;
-        reader->scan.odds = (struct ap_scan_odds){ .any = false };
+        ap_json_forget_odds(reader);
         if (!reader->scan.at_eof && reader->scan.end - at < 16)
             result = ap_scan_bad(&reader->scan, reader->scan.end, "the rest of a value");
         else if ((*at >= '0' && *at <= '9') || (*at == '-' && (at[1] | 0x20) != 'i' && at[1] != 'n'))
@@ -475,7 +476,7 @@ enum ap_status ap_json_skip_stream(struct ap_json_reader *reader, enum ap_skip_l
         skip.is_object[0] = label == AP_SKIP_FIRST_KEY;
     for (;;) {
         const uint8_t *at = reader->at;
-        reader->scan.odds = (struct ap_scan_odds){ .any = false };
+        ap_json_forget_odds(reader);
         enum ap_scan_result result = reader->scan.ops->skip(&reader->scan, &skip, &at);
         ap_json_commit_odds(reader);
         reader->at = at;
@@ -533,7 +534,7 @@ enum ap_status ap_json_raw_value(struct ap_json_reader *reader, struct ap_text *
         struct ap_skip skip = { .label = AP_SKIP_VALUE, .depth_limit = reader->limits.skipped_depth - reader->depth };
         const uint8_t *at = reader->at;
         skip.is_object = reader->is_object + (reader->depth + 7) / 8;
-        reader->scan.odds = (struct ap_scan_odds){ .any = false };
+        ap_json_forget_odds(reader);
         enum ap_scan_result result = reader->scan.ops->skip(&reader->scan, &skip, &at);
         if (result == AP_SCAN_OK) {
             ap_json_commit_odds(reader);

@@ -39,6 +39,11 @@ struct ap_scan_odds {
     bool any;
 };
 
+/** What one saw that looked from a backslash on; both NULL = nothing. It holds as long as the text does not move. */
+struct ap_look {
+    const uint8_t *from, *to;
+};
+
 struct ap_scan {
     const struct ap_scan_ops *ops;
     const uint8_t *end;
@@ -46,8 +51,14 @@ struct ap_scan {
     const uint8_t *at;    /* after BAD: the offending byte; after MORE: where text is missing */
     const char *expected; /* after BAD: what would have been right */
     bool paths_end;       /* within a Windows path a backslash before a quote may stand for itself, and the quote end it */
+    struct ap_look to_colon, to_start, to_ending; /* for paths of Windows */
     struct ap_scan_odds odds;
 };
+
+static inline void ap_scan_forget_looks(struct ap_scan *scan)
+{
+    scan->to_colon = scan->to_start = scan->to_ending = (struct ap_look){ NULL, NULL };
+}
 
 /** Places in the grammar at which skipping can pause. */
 enum ap_skip_label {

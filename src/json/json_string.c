@@ -42,45 +42,85 @@ static bool is_letter(uint8_t c)
     return (c | 0x20) >= 'a' && (c | 0x20) <= 'z';
 }
 
-/* The backslash of "C:\" where that stands before, in the same string and with no other colon between; else NULL. Only
- * there, and in what is_path() knows, is a backslash that escapes nothing taken for one: all else stays refused. */
-static const uint8_t *drive_before(const uint8_t *backslash)
-{
-    const uint8_t *at = backslash;
-    for (; at[-1] != '"' && backslash - at < AP_SCAN_LOOK_BACK_BYTES - 2; at--)
-        if (at[-1] == ':')
-            return is_letter(at[-2]) && at[0] == '\\' ? at : NULL;
-    return NULL;
-}
-
 static bool is_of_name(uint8_t c)
 {
-    return (c >= '0' && c <= '9') || is_letter(c) || (c && strchr("_-+.~/", c));
+    switch (c) {
+    case '_':
+    case '-':
+    case '+':
+    case '.':
+    case '~':
+    case '/': return true;
+    default: return (c >= '0' && c <= '9') || is_letter(c);
+    }
+}
+
+static bool is_quote_or_colon(uint8_t c)
+{
+    return c == '"' || c == ':';
+}
+
+static bool is_not_of_path(uint8_t c)
+{
+    return !is_of_name(c) && c != '\\';
+}
+
+#define LOOK_BACK_MAX_BYTES (AP_SCAN_LOOK_BACK_BYTES - 2)
+
+/* Behind the nearest byte before @from that @stops, or as far back as one looks. A path has many backslashes: each looks
+ * back to the one before it, and sees then what that one saw. */
+static const uint8_t *look_back(struct ap_look *last, const uint8_t *from, bool (*stops)(uint8_t))
+{
+    const uint8_t *least = from - LOOK_BACK_MAX_BYTES, *at = from;
+    while (at > least && at != last->from && !stops(at[-1]))
+        at--;
+    if (at > least && at == last->from)
+        at = last->to > least ? last->to : least;
+    *last = (struct ap_look){ from, at };
+    return at;
+}
+
+/* The backslash of "C:\" where that stands before, in the same string and with no other colon between; else NULL. Only
+ * there, and in what is_path() knows, is a backslash that escapes nothing taken for one: all else stays refused. */
+static const uint8_t *drive_before(struct ap_scan *scan, const uint8_t *backslash)
+{
+    const uint8_t *at = look_back(&scan->to_colon, backslash, is_quote_or_colon);
+    bool is_drive = backslash - at < LOOK_BACK_MAX_BYTES && at[-1] == ':' && is_letter(at[-2]) && at[0] == '\\';
+    return is_drive ? at : NULL;
+}
+
+/* Has one of the names behind the backslash an ending? MORE where that is not to be seen yet. */
+static enum ap_scan_result find_ending(struct ap_scan *scan, const uint8_t *backslash, bool *ret_is_there)
+{
+    const uint8_t *end = backslash + 1, *most = backslash + AP_SCAN_LOOK_BACK_BYTES;
+    *ret_is_there = scan->to_ending.from < backslash && backslash < scan->to_ending.to;
+    for (; !*ret_is_there && end < most && !is_not_of_path(*end); end++)
+        if (*end == '.' && is_letter(end[1])) {
+            scan->to_ending = (struct ap_look){ backslash, end };
+            *ret_is_there = true;
+        }
+    return *ret_is_there || end < scan->end ? AP_SCAN_OK : ap_scan_bad(scan, scan->end, "the rest of a string");
 }
 
 /* Where nothing but a path stands between the quote and the backslash: "C:/log\x", ".\log\x", "\\host\x", and names one of
  * which has an ending, "log\x.json". MORE where that is not to be seen yet. */
 static enum ap_scan_result is_path(struct ap_scan *scan, const uint8_t *backslash, bool *ret_is_path)
 {
-    const uint8_t *start = backslash, *end = backslash + 1, *most = backslash + AP_SCAN_LOOK_BACK_BYTES;
+    const uint8_t *start = look_back(&scan->to_start, backslash, is_not_of_path);
     *ret_is_path = false;
-    while ((is_of_name(start[-1]) || start[-1] == '\\') && backslash - start < AP_SCAN_LOOK_BACK_BYTES - 2)
-        start--;
     bool of_host = start[0] == '\\' && start[1] == '\\' && is_of_name(start[2]) && start + 2 < backslash;
     bool of_drive = start[-1] == ':' && is_letter(start[-2]) && start[-3] == '"';
     if (!of_drive && (start[-1] != '"' || !(of_host || is_of_name(start[0]))))
         return AP_SCAN_OK;
     *ret_is_path = of_drive || of_host || start[0] == '.' || start[0] == '~';
-    for (; !*ret_is_path && end < most && (is_of_name(*end) || *end == '\\'); end++)
-        *ret_is_path = *end == '.' && is_letter(end[1]);
-    return *ret_is_path || end < scan->end ? AP_SCAN_OK : ap_scan_bad(scan, scan->end, "the rest of a string");
+    return *ret_is_path ? AP_SCAN_OK : find_ending(scan, backslash, ret_is_path);
 }
 
 /* The backslash at *p, whose escape is broken at @broken. */
 static enum ap_scan_result take_bare_backslash(struct ap_scan *scan, const uint8_t **p, const uint8_t *broken,
                                                const char *expected)
 {
-    bool is_one = broken < scan->end && drive_before(*p);
+    bool is_one = broken < scan->end && drive_before(scan, *p);
     if (broken < scan->end && !is_one && is_path(scan, *p, &is_one) == AP_SCAN_MORE)
         return AP_SCAN_MORE;
     if (!is_one)
@@ -116,7 +156,7 @@ static enum ap_scan_result scan_unicode_escape(struct ap_scan *scan, const uint8
  * the last one, too. */
 static enum ap_scan_result scan_escaped_quote(struct ap_scan *scan, const uint8_t **p)
 {
-    const uint8_t *backslash = *p, *drive = scan->paths_end ? drive_before(backslash) : NULL;
+    const uint8_t *backslash = *p, *drive = scan->paths_end ? drive_before(scan, backslash) : NULL;
     *p = backslash + 2;
     if (AP_LIKELY(!drive) || drive[1] == '\\')
         return AP_SCAN_OK;

@@ -612,6 +612,31 @@ def a_layout_per_event(n):
 
 
 @case
+def paths_of_windows_as_they_are(n):
+    """Names of a hundred backslashes that escape nothing, one of an ending far behind them."""
+    def event(i):
+        return json.dumps(op("NAME", 1, 10 * i, 8)).replace("NAME", ("a" if i % 2 else "C:") + r"\q" * 100 + r"\x.json")
+    return ('{"traceEvents": [' + ", ".join(map(event, range(n))) + "]}").encode(), None
+
+
+@case
+def members_that_stand_twice(n):
+    """Ten times in each event a member of its own, and of its arguments."""
+    def event(i):
+        text = json.dumps(op("aten::mm", 1, 10 * i, 8, pad=i))
+        return text[:-2] + f', "pad": {i}' * 10 + "}" + ', "pid": 1' * 10 + "}"
+    return ('{"traceEvents": [' + ", ".join(map(event, range(n))) + "]}").encode(), None
+
+
+@case
+def more_members_than_are_told_apart(n):
+    """Each event has a hundred arguments in another order: some of their names are known after a while, and no more."""
+    chance = random.Random(1)
+    names = [f"argument {k}" for k in range(100)]
+    return each(lambda i: op("aten::mm", 1, 10 * i, 8, **dict.fromkeys(chance.sample(names, 100), i)), n)
+
+
+@case
 def skipped_nesting(n):
     """A deep list in a member that nobody reads, and an object of many keys."""
     deep = []

@@ -47,7 +47,7 @@ static bool holds(const struct ap_container_head *head, size_t within, const cha
 {
     size_t text_bytes = strlen(text), bytes = head->bytes < within ? head->bytes : within;
     for (size_t at = 0; at + text_bytes <= bytes; at++)
-        if (memcmp(head->data + at, text, text_bytes) == 0)
+        if (head->data[at] == (uint8_t)*text && memcmp(head->data + at, text, text_bytes) == 0)
             return true;
     return false;
 }

@@ -17,16 +17,21 @@ enum { BEGIN_BYTES = 256 };
 struct ap_inflater {
     struct ap_gate *gate;
     bool careful, corrupt;
-    ptrdiff_t begun_bytes; /* of the stream, up to BEGIN_BYTES */
+    ptrdiff_t begun_bytes;        /* of the stream, up to BEGIN_BYTES */
+    struct inflate_state *before; /* the last step: about 90 KB copied for each MiB that is made of them */
     struct inflate_state state;
-    struct inflate_state before; /* the last step: about 90 KB copied for each MiB that is made of them */
 };
 
 struct ap_inflater *ap_inflater_new(struct ap_gate *gate)
 {
     struct ap_inflater *inflater = ap_mem_resize(gate, NULL, 0, sizeof(*inflater));
-    if (!inflater)
+    struct inflate_state *before = ap_mem_resize(gate, NULL, 0, sizeof(*before));
+    if (!inflater || !before) {
+        AP_FREE(gate, inflater, 1);
+        AP_FREE(gate, before, 1);
         return NULL;
+    }
+    inflater->before = before;
     /* isal_inflate_init leaves the lookup tables as they are: with hostile input nothing may depend on old memory. */
     memset(&inflater->state, 0, sizeof(inflater->state));
     inflater->gate = gate;
@@ -39,8 +44,10 @@ struct ap_inflater *ap_inflater_new(struct ap_gate *gate)
 
 void ap_inflater_free(struct ap_inflater *inflater)
 {
-    if (inflater)
-        AP_FREE(inflater->gate, inflater, 1);
+    if (!inflater)
+        return;
+    AP_FREE(inflater->gate, inflater->before, 1);
+    AP_FREE(inflater->gate, inflater, 1);
 }
 
 void ap_inflater_reset(struct ap_inflater *inflater)
@@ -117,12 +124,12 @@ static bool inflate_some(struct ap_inflater *inflater, struct ap_inflate_io *io)
         return true;
     if (!inflater->careful && io->in_bytes >= FAST_BYTES) {
         struct ap_inflate_io attempt = *io;
-        inflater->before = inflater->state;
+        *inflater->before = inflater->state;
         if (inflate_piece(&inflater->state, &attempt, attempt.in_bytes)) {
             *io = attempt;
             return true;
         }
-        inflater->state = inflater->before;
+        inflater->state = *inflater->before;
         inflater->careful = true;
     }
     return inflate_carefully(&inflater->state, io);

@@ -40,7 +40,6 @@ static inline unsigned own_bytes(const uint8_t *at, __m256i first, __m256i secon
 /* The first of the two places where a container is known, by these bytes. */
 static inline unsigned place_of(const uint8_t *at)
 {
-    _Static_assert(AP_CONTAINERS_KNOWN == 1 << (64 - 53), "a place is 11 bits");
     static const uint8_t ones[64] = { REPEAT_32(0xff), REPEAT_32(0) };
     __m256i first = load_lane(at), second = load_lane(at + 32);
     unsigned own = own_bytes(at, first, second);
@@ -50,7 +49,7 @@ static inline unsigned place_of(const uint8_t *at)
     _mm256_storeu_si256((__m256i *)(void *)words, _mm256_add_epi64(first, _mm256_permute4x64_epi64(second, 0x39)));
     sum = words[0] * UINT64_C(0x9e3779b97f4a7c15) + words[1] * UINT64_C(0xd6e8feb86659fd93) +
           words[2] * UINT64_C(0xff51afd7ed558ccd) + words[3] * UINT64_C(0xc4ceb9fe1a85ec53);
-    return (unsigned)(sum >> 53);
+    return (unsigned)(sum >> (64 - AP_CONTAINERS_BITS));
 }
 
 static inline bool is_known(const struct ap_known_container *known, const uint8_t *at)

@@ -10,9 +10,12 @@
 #include "json_scan.h"
 
 #define AP_GAP_MAX_BYTES 64
-#define AP_GAP_MAX_COUNT 1024
-#define AP_GAP_SLOTS (2 * AP_GAP_MAX_COUNT)
 #define AP_GAP_FOLLOWERS 6
+#ifndef AP_GAP_MAX_COUNT /* smaller tables for fuzzers, whose texts are short */
+#define AP_GAP_MAX_COUNT 1024
+#define AP_CONTAINERS_BITS 11
+#endif
+#define AP_GAP_SLOTS (2 * AP_GAP_MAX_COUNT)
 
 enum ap_gap_action {
     AP_GAP_STRING, /* the gap ends with the opening quote of a string */
@@ -61,7 +64,7 @@ struct ap_known_container {
     uint8_t text[AP_LINE_BYTES - 1];
     uint8_t bytes; /* 0 = no text */
 };
-#define AP_CONTAINERS_KNOWN 2048
+#define AP_CONTAINERS_KNOWN (1 << AP_CONTAINERS_BITS)
 
 /** Text that elements begin with again and again: up to a value that differs, with those before it of fields that repeat. */
 struct ap_known_start {

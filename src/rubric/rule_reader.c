@@ -154,7 +154,8 @@ static enum ap_status read_text(struct reader *reader, cmark_node *item, enum ap
         return ap_fail_in_rubric(reader->reterr, place, "met \"%.*s\" where \"%s\" was expected", SHOWN(text),
                                  labels[which]);
     size_t label_bytes = strlen(labels[which]);
-    AP_TRY(ap_rule_text_check(rule, text, place, reader->reterr));
+    struct ap_text told = ap_text_trim((struct ap_text){ text.data + label_bytes, text.bytes - label_bytes });
+    AP_TRY(ap_rule_text_check(rule, told, place, reader->reterr));
     AP_TRY(keep(reader, label_bytes, &rule->texts[which]));
     if (!rule->texts[which].bytes)
         return ap_fail_in_rubric(reader->reterr, place, "\"%s\" has no text", labels[which]);

@@ -254,10 +254,20 @@ static bool next_piece(struct ap_text *rest, struct piece *ret_piece)
     return true;
 }
 
+/* Names and words stand in a text where the report has them or is so: of all else something is always left. */
+static bool is_always_there(const struct piece *piece, const struct placeholder *placeholder)
+{
+    if (!piece->braces)
+        return ap_text_trim(piece->text).bytes;
+    return placeholder->kind != PLACEHOLDER_NAME && placeholder->kind != PLACEHOLDER_WORDS;
+}
+
 enum ap_status ap_rule_text_check(const struct ap_rule *rule, struct ap_text text, struct ap_place place,
                                   struct ap_error *reterr)
 {
+    const struct ap_place begin = place;
     struct piece piece;
+    bool may_be_empty = text.bytes > 0;
     while (next_piece(&text, &piece)) {
         struct placeholder placeholder;
         if (piece.unclosed)
@@ -268,9 +278,14 @@ enum ap_status ap_rule_text_check(const struct ap_rule *rule, struct ap_text tex
                 "nothing can be filled in for {%.*s}: expected a figure, \"limit\" and a figure that "
                 "this rule's condition compares, or \"name\" and one of the document's list; {{ writes a brace",
                 SHOWN(piece.text));
+        if (is_always_there(&piece, &placeholder))
+            may_be_empty = false;
         for (size_t i = 0; i < piece.text.bytes; i++)
             place.line += piece.text.data[i] == '\n';
     }
+    if (may_be_empty)
+        return ap_fail_in_rubric(reterr, begin,
+                                 "all of this text depends on the report: begin it with words that always hold");
     return AP_OK;
 }
 

@@ -2,9 +2,9 @@
  * Any bytes as an input file, from where users have them: a file, standard input as a file or as a pipe, on the caller's
  * thread or on others. Claims that none of it changes what is delivered or how it ends, that a block is what a look at it
  * told before, and that all memory comes back, also where memory fails or reading is given up.
- * First byte: bits 0-2 place, bits 3-4 threads, bit 5 lent blocks, bit 6 logs, bit 7 given up at once. Second byte:
- * requests for memory that succeed, 255 = all; or what it is that is no file. Third byte, as for fuzz_gzip: bits 0-2 block
- * size, bit 3 salvage, bits 4-5 role. The rest is the file. */
+ * First byte: bits 0-2 place, bits 3-4 threads (a fuzzer starts them for one in four), bit 5 lent blocks, bit 6 logs, bit 7
+ * given up at once. Second byte: requests for memory that succeed, 255 = all; or what it is that is no file. Third byte, as
+ * for fuzz_gzip: bits 0-2 block size, bit 3 salvage, bits 4-5 role. The rest is the file. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -15,13 +15,15 @@
 #include <unistd.h>
 
 #include "input_run.h"
+#include "turn.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum place { IN_FILE, IN_OPENED, ON_STDIN, ON_STDIN_BEHIND_HEAD, IN_PIPE, IN_PIPE_BEHIND_HEAD, NOWHERE, STDIN_NOWHERE };
 
 #define HEAD_BYTES 100
-#define PIPE_BYTES 60000               /* so many a pipe takes without a reader */
+#define PIPE_BYTES 60000 /* so many a pipe takes without a reader */
+#define MOST_BLOCKS 1000
 #define LARGE_BYTES ((size_t)66 << 10) /* a smaller file is read without threads */
 
 static void require(bool condition, const char *what, const struct input_run *got, const struct input_run *wanted)
@@ -189,43 +191,49 @@ static struct input_run run_placed(const uint8_t *text, size_t bytes, struct ap_
 }
 
 /* An export of Nsight Systems is read from files only; of text that never began, as much was looked at as lay there. */
-static void compare(const struct input_run *placed, const uint8_t *text, size_t bytes, struct ap_input_options options)
+static void compare(const struct input_run *placed, const struct input_run *wanted, const uint8_t *text, size_t bytes)
 {
     if (bytes >= 6 && memcmp(text, "SQLite", 6) == 0)
         return;
+    bool refused = wanted->status == AP_ERROR_INPUT && !wanted->error.has_offset;
+    require(placed->status == wanted->status, "how it ends depends on the place", placed, wanted);
+    require(refused || input_run_gave(placed, wanted->content, wanted->bytes), "content depends on the place", placed,
+            wanted);
+    require(refused || (placed->compressed == wanted->compressed && placed->is_log == wanted->is_log),
+            "what it is depends on the place", placed, wanted);
+}
+
+static struct input_run run_plainly(const uint8_t *text, size_t bytes, struct ap_input_options options)
+{
     options.threads = 0;
-    struct input_run wanted = run_input(text, bytes, &options);
-    bool refused = wanted.status == AP_ERROR_INPUT && !wanted.error.has_offset;
-    require(placed->status == wanted.status, "how it ends depends on the place", placed, &wanted);
-    require(refused || input_run_gave(placed, wanted.content, wanted.bytes), "content depends on the place", placed,
-            &wanted);
-    require(refused || (placed->compressed == wanted.compressed && placed->is_log == wanted.is_log),
-            "what it is depends on the place", placed, &wanted);
-    input_run_release(&wanted);
+    options.block_bytes = 4096;
+    return run_input(text, bytes, &options);
 }
 
 static void run_text(const uint8_t *text, size_t bytes, struct ap_input_options options, const struct choice *choice)
 {
+    struct input_run wanted = run_plainly(text, bytes, options);
     /* A few bytes can stand for megabytes: then small blocks would take seconds. */
-    if (options.block_bytes && bytes > 4096 && options.block_bytes < 64)
-        options.block_bytes = 64;
+    if (options.block_bytes && options.block_bytes < wanted.bytes / MOST_BLOCKS)
+        options.block_bytes = wanted.bytes / MOST_BLOCKS;
     struct input_run run = run_placed(text, bytes, options, choice);
     require(run.leaked_bytes == 0, "memory is not given back", &run, &run);
     require(run.status == AP_OK || run.error.message[0], "a failure says what it is", &run, &run);
     if (choice->place >= NOWHERE)
         require(choice->place == STDIN_NOWHERE || run.status == AP_ERROR_INPUT, "it is no file", &run, &run);
     else if (!choice->given_up && choice->number == 255)
-        compare(&run, text, bytes, options);
+        compare(&run, &wanted, text, bytes);
     input_run_release(&run);
+    input_run_release(&wanted);
 }
 
-/* Compressed, and not ended: whatever stands behind it is unpacked, too. */
+/* Compressed, and not ended, or refused before it ended: whatever stands behind it is unpacked, too. */
 static bool goes_on(const uint8_t *text, size_t bytes)
 {
-    struct input_run run = run_input(text, bytes, &(struct ap_input_options){ .block_bytes = 4096 });
-    bool is_cut = run.compressed && run.status == AP_ERROR_CUT;
+    struct input_run run = run_plainly(text, bytes, (struct ap_input_options){ 0 });
+    bool is_cut = run.status == AP_ERROR_CUT || (run.status == AP_ERROR_INPUT && !run.error.has_offset);
     input_run_release(&run);
-    return is_cut;
+    return run.compressed && is_cut;
 }
 
 /* White space behind a file that several threads shall read, unless it would be code, of which each bit can stand for a
@@ -253,15 +261,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static const unsigned threads[4] = { 0, 1, 2, 6 };
     if (size < 3)
         return 0;
+    unsigned thread_count = is_turn(data, size, 0, 4) ? threads[data[0] >> 3 & 3] : 0;
     const struct choice choice = {
         .place = (enum place)(data[0] & 7),
         .lent = data[0] & 32,
         .given_up = data[0] & 128,
-        .threaded = data[0] & 24,
+        .threaded = thread_count > 0,
         .number = data[1],
     };
     struct ap_input_options options = {
-        .threads = threads[data[0] >> 3 & 3],
+        .threads = thread_count,
         .accepts_logs = data[0] & 64,
         .block_bytes = block_sizes[data[2] & 7],
         .salvage = data[2] >> 3 & 1,

@@ -19,7 +19,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
     "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"gemm\",\"pid\":0,\"tid\":7,\"ts\":4,\"dur\":9}]}"
 #define INITIALIZE "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{\"protocolVersion\":\"2025-03-26\"}}"
 
-#define INPUTS_OF_A_SERVER 256
+#define INPUTS_OF_A_SERVER 1024
 #define PROGRESS "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\""
 
 static char folder[] = "/tmp/fuzz_mcp_XXXXXX", file[64];
@@ -93,7 +93,17 @@ static void end_server(void)
     server = NULL;
 }
 
-static void begin_server(void)
+/* Only this request changes what later ones mean. */
+static bool may_initialize(const char *data, size_t bytes)
+{
+    static const char name[] = "initialize";
+    bool may = memchr(data, '\\', bytes) != NULL;
+    for (size_t at = 0; at + sizeof(name) <= bytes && !may; at++)
+        may = data[at] == name[0] && memcmp(data + at, name, sizeof(name) - 1) == 0;
+    return may;
+}
+
+static void begin_server(bool is_changed)
 {
     static unsigned answered;
     static const char *roots[] = { folder };
@@ -106,13 +116,17 @@ static void begin_server(void)
         end_server();
     if (!server)
         require(ap_mcp_server_new(&options, &server, &path, &error) == AP_OK);
+    else if (!is_changed)
+        return;
     ask(server, INITIALIZE, sizeof(INITIALIZE) - 1);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
+    static bool is_changed;
     make_root();
-    begin_server();
+    begin_server(is_changed);
+    is_changed = may_initialize((const char *)data, bytes);
     const char *line = (const char *)data, *end = line + bytes;
     while (line < end) {
         const char *stop = memchr(line, '\n', (size_t)(end - line));

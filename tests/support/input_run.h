@@ -54,13 +54,10 @@ static inline void input_run_read(struct input_run *run, struct ap_input *input)
     ap_input_free(input);
 }
 
-static inline struct input_run run_input_failing(const void *data, size_t bytes, const struct ap_input_options *options,
-                                                 int64_t fail_after)
+static inline struct input_run run_input_in(struct ap_gate *gate, const void *data, size_t bytes,
+                                            const struct ap_input_options *options)
 {
     struct input_run run = { .status = AP_OK };
-    struct ap_gate gate;
-    ap_gate_init(&gate, 0);
-    gate.fail_after = fail_after;
     uint8_t *exact = malloc(bytes ? bytes : 1);
     if (!exact)
         abort();
@@ -68,12 +65,30 @@ static inline struct input_run run_input_failing(const void *data, size_t bytes,
         memcpy(exact, data, bytes);
     struct feed feed = feed_of(exact, bytes, options->block_bytes);
     struct ap_input *input;
-    run.status = ap_input_open_source(&gate, feed_source(&feed), options, &run.notes, &input, &run.error);
+    run.status = ap_input_open_source(gate, feed_source(&feed), options, &run.notes, &input, &run.error);
     if (run.status == AP_OK)
         input_run_read(&run, input);
-    run.leaked_bytes = gate.used_bytes;
+    run.leaked_bytes = gate->used_bytes;
     free(exact);
     return run;
+}
+
+static inline struct input_run run_input_failing(const void *data, size_t bytes, const struct ap_input_options *options,
+                                                 int64_t fail_after)
+{
+    struct ap_gate gate;
+    ap_gate_init(&gate, 0);
+    gate.fail_after = fail_after;
+    return run_input_in(&gate, data, bytes, options);
+}
+
+/** @limit_bytes: of memory; 0 = none. */
+static inline struct input_run run_input_within(const void *data, size_t bytes, const struct ap_input_options *options,
+                                                uint64_t limit_bytes)
+{
+    struct ap_gate gate;
+    ap_gate_init(&gate, limit_bytes);
+    return run_input_in(&gate, data, bytes, options);
 }
 
 static inline struct input_run run_input(const void *data, size_t bytes, const struct ap_input_options *options)

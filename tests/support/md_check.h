@@ -5,9 +5,78 @@
 #define AP_MD_CHECK_H
 
 #include <cmark.h>
+#include <stdalign.h>
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+/* Memory for one document, which goes back as a whole: with a sanitizer the C library's takes longer than all parsing. What
+ * does not fit comes from there. */
+static struct md_pool {
+    size_t used_bytes;
+    alignas(max_align_t) unsigned char data[1 << 20];
+} md_pool;
+
+struct md_block {
+    alignas(max_align_t) size_t bytes;
+};
+
+static inline bool md_pool_has(const void *memory)
+{
+    return (uintptr_t)memory - (uintptr_t)md_pool.data < sizeof(md_pool.data);
+}
+
+static inline void *md_take(size_t count, size_t size)
+{
+    size_t bytes = count * size, room = sizeof(md_pool.data) - md_pool.used_bytes;
+    if (bytes > room || room - bytes < 2 * sizeof(struct md_block)) {
+        void *memory = calloc(count, size);
+        if (!memory)
+            abort();
+        return memory;
+    }
+    struct md_block *block = (void *)(md_pool.data + md_pool.used_bytes);
+    block->bytes = bytes;
+    md_pool.used_bytes += sizeof(*block) + (bytes + sizeof(*block) - 1) / sizeof(*block) * sizeof(*block);
+    return memset(block + 1, 0, bytes);
+}
+
+static inline void *md_resize(void *memory, size_t bytes)
+{
+    if (memory && !md_pool_has(memory)) {
+        memory = realloc(memory, bytes);
+        if (!memory)
+            abort();
+        return memory;
+    }
+    void *resized = md_take(1, bytes);
+    if (memory) {
+        size_t old_bytes = ((struct md_block *)memory - 1)->bytes;
+        memcpy(resized, memory, old_bytes < bytes ? old_bytes : bytes);
+    }
+    return resized;
+}
+
+static inline void md_give(void *memory)
+{
+    if (!md_pool_has(memory))
+        free(memory);
+}
+
+/** The pool's last document must have been freed. */
+static inline cmark_node *md_parse(const char *text, size_t bytes)
+{
+    static cmark_mem memory = { md_take, md_resize, md_give };
+    md_pool.used_bytes = 0;
+    cmark_parser *parser = cmark_parser_new_with_mem(CMARK_OPT_DEFAULT, &memory);
+    cmark_parser_feed(parser, text, bytes);
+    cmark_node *document = cmark_parser_finish(parser);
+    cmark_parser_free(parser);
+    return document;
+}
 
 /* What the writer itself uses. No HTML, no image, no code block, no rule. */
 static inline bool md_node_is_ours(cmark_node *node)
@@ -85,7 +154,7 @@ static inline bool md_is_inert(const char *text, size_t bytes, struct md_counts 
         (void)snprintf(why, why_bytes, "a table row has more or fewer cells than its head");
         return false;
     }
-    cmark_node *document = cmark_parse_document(text, bytes, CMARK_OPT_DEFAULT);
+    cmark_node *document = md_parse(text, bytes);
     cmark_iter *iter = cmark_iter_new(document);
     bool inert = true;
     cmark_event_type event;

@@ -192,6 +192,8 @@ static void mistakes_in_the_document_name_their_line(void)
             "rule's "
             "condition compares, or \"name\" and one of the document's list; {{ writes a brace");
     mistake(ASIDE("- Observation: a {gpu.rows\n"), "r.md:12: a brace is never closed; {{ writes one as text");
+    mistake(ASIDE("- Observation: {device: rows}\n"),
+            "r.md:12: all of this text depends on the report: begin it with words that always hold");
 }
 
 static void what_is_too_large_is_refused_before_it_is_read(void)

@@ -61,6 +61,8 @@ static uint32_t main_track_of(const struct ap_facts *facts)
         return facts->trace->events.track[facts->steps.steps[0].row];
     for (uint32_t track = 0; track < facts->order.track_count; track++) {
         size_t rows = 0;
+        if (!ap_track_may_hold(&facts->order, track, AP_HOST_KINDS))
+            continue;
         for (size_t i = facts->order.track_start[track]; i < facts->order.track_start[track + 1]; i++)
             rows += ap_row_is_of(facts->trace, facts->order.rows[i], AP_HOST_KINDS);
         bool is_busy = track < facts->ops.thread_count && !is_driven(facts->trace, track);

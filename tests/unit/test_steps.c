@@ -528,6 +528,44 @@ static void outermost_rows_are_those_that_go_beyond(void)
     finish(&run);
 }
 
+/* Which rows a walk finds, as digits. */
+static void walk(const struct run *run, uint32_t kinds, char *ret_rows)
+{
+    for (struct ap_placed_rows at = ap_placed_rows(&run->order, run->trace, kinds); ap_placed_rows_next(&at);)
+        *ret_rows++ = (char)('0' + at.row);
+    *ret_rows = '\0';
+}
+
+/* A thread, a stream, one with rows of both, and one with neither. */
+static void rows_of_kinds_come_thread_by_thread_in_order_of_time(void)
+{
+    struct run run;
+    char host[16], work[16], calls[16], engines[16], last = 0;
+    begin(&run);
+    row(&run, "1", "late", OPERATOR, 200, 50);
+    row(&run, "7", "kernel", KERNEL, 100, 50);
+    row(&run, "2", "beside work", OPERATOR, 100, 5);
+    row(&run, "1", "call", RUNTIME, 110, 5);
+    row(&run, "2", "kernel", KERNEL, 90, 5);
+    row(&run, "3", "recorder", AP_KIND_overhead | AP_ROW_X, 90, 5);
+    row(&run, "1", "early", OPERATOR, 100, 50);
+    find_steps(&run);
+    walk(&run, AP_HOST_KINDS, host);
+    walk(&run, AP_GPU_KINDS, work);
+    walk(&run, 1u << AP_KIND_runtime, calls);
+    walk(&run, 1u << AP_KIND_engine, engines);
+    ok(!strcmp(host, "6302") && !strcmp(work, "14") && !strcmp(calls, "3") && !strcmp(engines, ""), "only these rows");
+    const uint8_t holds[] = { AP_TRACK_HOLDS_HOST, AP_TRACK_HOLDS_WORK, AP_TRACK_HOLDS_HOST | AP_TRACK_HOLDS_WORK,
+                              AP_TRACK_HOLDS_OTHER };
+    ok(!memcmp(run.order.track_holds, holds, sizeof(holds)), "each track knows what it holds");
+    struct ap_row_order untold = run.order;
+    untold.track_holds = NULL;
+    for (struct ap_placed_rows at = ap_placed_rows(&untold, run.trace, AP_GPU_KINDS); ap_placed_rows_next(&at);)
+        last = (char)('0' + at.row);
+    is_int(last, '4', "where that is not told, all tracks are gone over");
+    finish(&run);
+}
+
 /* As many tags as there is room for behind the last one: what reads beyond it reads what is not there. */
 static int walked_wrongly(const uint8_t *tags, size_t count, uint32_t kinds)
 {
@@ -559,6 +597,7 @@ static void a_walk_over_kinds_finds_what_a_look_at_each_row_finds(void)
 int main(void)
 {
     a_cursor_answers_like_a_search();
+    rows_of_kinds_come_thread_by_thread_in_order_of_time();
     a_walk_over_kinds_finds_what_a_look_at_each_row_finds();
     outermost_rows_are_those_that_go_beyond();
     profiler_marks_of_the_host_go_first();

@@ -170,7 +170,9 @@ static bool is_counted(const struct finding *finding, uint32_t row)
 /* Rows whose work the shapes tell. What clears its result first, to add up into it, does its own work after that. */
 static void find_candidates(struct finding *finding)
 {
-    for (uint32_t row = 0; row < finding->trace->events.count; row++) {
+    uint32_t kinds = 1u << AP_KIND_operator | (finding->mapped ? AP_GPU_KINDS : 0); /* those that name_called() knows */
+    for (struct ap_rows_of at = ap_rows_of(finding->trace, kinds); ap_rows_of_next(&at);) {
+        uint32_t row = at.row;
         enum ap_op_formula formula = formula_of(finding, row);
         if (formula == AP_FORMULA_none || !has_shapes(finding, row))
             continue;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "gpu_peaks.h"
+#include "rows_of.h"
 
 #include "poison.h"
 
@@ -182,10 +183,8 @@ static size_t made_for(const struct ap_trace *trace, const struct ap_kernel_fami
 
 static int64_t first_device(const struct ap_trace *trace)
 {
-    for (size_t row = 0; row < trace->events.count; row++)
-        if (ap_row_is_of(trace, (uint32_t)row, AP_GPU_KINDS))
-            return ap_row_device(trace, (uint32_t)row);
-    return -1;
+    struct ap_rows_of at = ap_rows_of(trace, AP_GPU_KINDS);
+    return ap_rows_of_next(&at) ? ap_row_device(trace, at.row) : -1;
 }
 
 static const struct ap_device_properties *properties_of(const struct ap_trace *trace)

@@ -70,10 +70,10 @@ static enum ap_status open_layer(struct finding *finding, uint32_t row, uint32_t
 /* Rows stand behind those around them. What a row has already, as a node of backward, stays. */
 static enum ap_status go_over_rows(struct finding *finding, bool opens, struct ap_error *reterr)
 {
-    const struct ap_row_order *order = &finding->facts->order;
-    for (size_t i = 0; i < order->count; i++) {
-        uint32_t row = order->rows[i], parent = ap_host_parent(&finding->facts->tree, row), *layer = &finding->of_row[row];
-        if (!ap_row_is_of(finding->trace, row, AP_HOST_KINDS) || *layer != NO_LAYER)
+    for (struct ap_placed_rows at = ap_placed_rows(&finding->facts->order, finding->trace, AP_HOST_KINDS);
+         ap_placed_rows_next(&at);) {
+        uint32_t row = at.row, parent = ap_host_parent(&finding->facts->tree, row), *layer = &finding->of_row[row];
+        if (*layer != NO_LAYER)
             continue;
         *layer = parent == AP_NO_ROW ? NO_LAYER : finding->of_row[parent];
         if (opens && is_module(finding, row))

@@ -169,13 +169,15 @@ static bool may_be_bf16(const struct ap_facts *facts, uint32_t row)
 
 static void find_autocast(struct ap_habits *habits, const struct ap_facts *facts)
 {
-    const struct ap_row_order *order = &facts->order;
     uint32_t casts_in = AP_NO_ROW; /* what the last cast is a part of */
-    for (size_t at = 0; at < order->track_start[order->track_count]; at++) {
-        uint32_t row = order->rows[at], caller = ap_host_parent(&facts->tree, row);
-        if (caller == AP_NO_ROW || !ap_row_is_of(facts->trace, row, AP_HOST_KINDS))
+    uint32_t cast = ap_trace_find_text(facts->trace, "aten::to");
+    if (!cast)
+        return;
+    for (struct ap_placed_rows at = ap_placed_rows(&facts->order, facts->trace, AP_HOST_KINDS); ap_placed_rows_next(&at);) {
+        uint32_t row = at.row, caller = ap_host_parent(&facts->tree, row);
+        if (caller == AP_NO_ROW)
             continue;
-        if (ap_text_is(ap_row_name(facts->trace, row), "aten::to"))
+        if (facts->trace->events.name[row] == cast)
             casts_in = caller;
         if (caller != casts_in || facts->trace->events.name[caller] != facts->trace->events.name[row] ||
             !is_layer(ap_row_name(facts->trace, row)) || !may_be_bf16(facts, row))

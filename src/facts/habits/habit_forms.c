@@ -144,6 +144,9 @@ static size_t look_at_check(struct ap_habit_rows *rows, size_t at)
 enum ap_status ap_habit_find_forms(struct ap_habit_rows *rows, struct ap_error *reterr)
 {
     for (size_t at = 0, taken = 0, end; at<rows->item_count; at = end> at ? end : at + 1) {
+        end = at;
+        if (sign_of(rows, at) == SIGN_COUNT) /* as most are: nothing begins with it */
+            continue;
         end = look_at_check(rows, at);
         if (end == at)
             AP_TRY(look_at_form(rows, at, taken, &end, reterr));

@@ -74,7 +74,6 @@ static struct ap_pair_map *told_by(struct ap_habit_rows *rows, struct reading *r
 {
     int64_t start_ns = rows->trace->events.start_ns[row], end_ns = ap_row_end_ns(rows->trace, row);
     uint64_t words = ap_row_is_of(rows->trace, row, AP_HOST_KINDS) ? ap_habit_words_of(rows, row) : 0;
-    rows->has_collective |= AP_HAS(words, COLLECTIVE);
     if (AP_HAS(words, OPTIMIZER) && end_ns > reading->updates_until_ns)
         reading->updates_until_ns = end_ns;
     if (AP_HAS(words, OPTIMIZER))
@@ -95,6 +94,8 @@ static enum ap_status read_updates(struct ap_habit_rows *rows, uint8_t *noted, s
     const struct ap_row_order *order = &rows->facts->order;
     for (size_t track = 0; track < order->track_count; track++) {
         struct reading reading = { INT64_MIN, INT64_MIN, false };
+        if (!ap_track_may_hold(order, track, AP_HOST_KINDS))
+            continue;
         for (size_t at = order->track_start[track]; at < order->track_start[track + 1]; at++) {
             uint32_t row = order->rows[at];
             struct ap_pair_map *map = told_by(rows, &reading, row);
@@ -122,7 +123,7 @@ enum ap_status ap_habit_read_updates(struct ap_habit_rows *rows, struct ap_error
 {
     size_t count = (size_t)ap_strpool_count(&rows->trace->signatures) + 1;
     uint8_t *noted;
-    if (!rows->has_optimizer)
+    if (!rows->has_optimizer || count == 1) /* no sizes are told */
         return AP_OK;
     AP_TRY(AP_ALLOC_CLEARED(rows->habits->gate, noted, count, reterr));
     enum ap_status status = read_updates(rows, noted, reterr);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "habit_items.h"
+#include "rows_of.h"
 #include "sort.h"
 #include "tensor_dims.h"
 
@@ -58,11 +59,12 @@ ap_link_key ap_item_sequence(const struct ap_habit_rows *rows, const struct ap_h
 static enum ap_status find_nodes(struct ap_habit_rows *rows, struct ap_error *reterr)
 {
     const struct ap_events *events = &rows->trace->events;
+    uint64_t all_words = 0;
     rows->last_node_ns = INT64_MIN;
-    for (uint32_t row = 0; row < events->count; row++) {
-        uint64_t name_words = ap_row_is_of(rows->trace, row, AP_HOST_KINDS) ? ap_habit_words_of(rows, row) : 0;
-        uint32_t number;
-        rows->has_optimizer |= AP_HAS(name_words, OPTIMIZER);
+    for (struct ap_rows_of at = ap_rows_of(rows->trace, AP_HOST_KINDS); ap_rows_of_next(&at);) {
+        uint64_t name_words = ap_habit_words_of(rows, at.row);
+        uint32_t row = at.row, number;
+        all_words |= name_words;
         bool is_node = AP_HAS(name_words, NODE);
         if (!ap_habit_is_operator(rows, row) || (!is_node && rows->has_sequences))
             continue;
@@ -75,6 +77,9 @@ static enum ap_status find_nodes(struct ap_habit_rows *rows, struct ap_error *re
         if (op && op->sequence)
             AP_TRY(ap_pair_map_add(&rows->node_sequences, op->sequence, 0, &number, reterr));
     }
+    rows->has_optimizer = AP_HAS(all_words, OPTIMIZER);
+    rows->has_collective = AP_HAS(all_words, COLLECTIVE);
+    rows->has_loader = AP_HAS(all_words, LOADER);
     return AP_OK;
 }
 
@@ -312,16 +317,19 @@ static enum ap_status judge_order(struct ap_habit_rows *rows, const struct produ
 static enum ap_status follow_products(struct ap_habit_rows *rows, struct reading *reading, uint32_t row, uint64_t name_words,
                                       struct ap_error *reterr)
 {
-    struct product next = { .batch = 0 };
+    struct product next;
     struct ap_text name = ap_row_name(rows->trace, row);
     if (rows->trace->events.start_ns[row] < reading->copied_ns)
         return AP_OK;
-    if (ap_text_is(name, "aten::reshape") || ap_text_is(name, "aten::contiguous"))
+    if (ap_text_equal(name, AP_TEXT("aten::reshape")) || ap_text_equal(name, AP_TEXT("aten::contiguous")))
         reading->copied_ns = ap_row_end_ns(rows->trace, row);
     if (AP_HAS(name_words, VIEW) || reading->copied_ns > rows->trace->events.start_ns[row])
         return AP_OK;
-    if (AP_HAS(name_words, PRODUCT) && !reading->depth && read_product(rows, row, &next))
-        AP_TRY(judge_order(rows, &reading->product, &next, reterr));
+    if (!AP_HAS(name_words, PRODUCT) || reading->depth || !read_product(rows, row, &next)) {
+        reading->product.batch = 0; /* none */
+        return AP_OK;
+    }
+    AP_TRY(judge_order(rows, &reading->product, &next, reterr));
     reading->product = next;
     return AP_OK;
 }
@@ -413,7 +421,7 @@ static void follow_zeros(struct ap_habit_rows *rows, struct reading *reading, ui
 static void follow_update(struct ap_habit_rows *rows, struct reading *reading, uint32_t row, uint64_t name_words)
 {
     int64_t start_ns = rows->trace->events.start_ns[row], end_ns = ap_row_end_ns(rows->trace, row);
-    if (start_ns >= reading->update_ns)
+    if (reading->update != AP_NO_ROW && start_ns >= reading->update_ns)
         end_update(rows, reading);
     if (reading->update == AP_NO_ROW && AP_HAS(name_words, OPTIMIZER)) {
         reading->update = row;
@@ -480,6 +488,8 @@ enum ap_status ap_habit_read_loading(struct ap_habit_rows *rows, size_t track, s
     struct reading reading = { .covered_ns = INT64_MIN, .step = { &rows->facts->steps, 0 } };
     int64_t loading_ns = INT64_MIN;
     rows->item_count = 0;
+    if (!rows->has_loader)
+        return AP_OK;
     for (size_t at = order->track_start[track]; at < order->track_start[track + 1]; at++) {
         uint32_t row = order->rows[at];
         bool is_annotation = ap_row_is_of(rows->trace, row, 1u << AP_KIND_annotation);

@@ -77,7 +77,7 @@ struct ap_habit_rows {
     bool goes_again;                  /* some of these nodes ran */
     int64_t last_node_ns;
     int64_t loop_start_ns, loop_end_ns; /* what is before or behind the steps is no part of the loop */
-    bool has_sequences, has_optimizer, has_collective, has_tables;
+    bool has_sequences, has_optimizer, has_collective, has_loader, has_tables;
     bool has_backward_graph, uses_backward_graph; /* backward passes make nodes; some of those run */
     struct ap_habit_item *items;                  /* of the thread */
     size_t item_count, item_capacity;

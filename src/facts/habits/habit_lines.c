@@ -164,10 +164,8 @@ static uint32_t called_by(struct lines *lines, uint32_t line, bool of_library, s
     const struct ap_events *events = &lines->trace->events;
     uint32_t best = 0;
     memset(lines->total_ns, 0, lines->name_count * sizeof(lines->total_ns[0]));
-    for (uint32_t row = 0; row < events->count; row++) {
-        uint32_t parent = ap_host_parent(&lines->facts->tree, row), name = events->name[row];
-        if (!ap_row_is_of(lines->trace, row, 1u << AP_KIND_python))
-            continue;
+    for (struct ap_rows_of at = ap_rows_of(lines->trace, 1u << AP_KIND_python); ap_rows_of_next(&at);) {
+        uint32_t row = at.row, parent = ap_host_parent(&lines->facts->tree, row), name = events->name[row];
         if (name == line) {
             habit->count++;
             habit->step_count += ap_per_step_has(&lines->habits->per_step, events->start_ns[row]);
@@ -193,10 +191,10 @@ static void find_libraries(struct lines *lines)
     uint32_t line = 0;
     ap_habits_loop_span(lines->facts, &from_ns, &to_ns);
     clear_sums(lines);
-    for (uint32_t row = 0; row < events->count; row++)
-        if (is_library_call(lines, row) && events->start_ns[row] >= from_ns && events->start_ns[row] < to_ns)
-            add_call(lines, events->name[ap_host_parent(&lines->facts->tree, row)], events->dur_ns[row],
-                     events->dur_ns[row]);
+    for (struct ap_rows_of at = ap_rows_of(lines->trace, 1u << AP_KIND_python); ap_rows_of_next(&at);)
+        if (is_library_call(lines, at.row) && events->start_ns[at.row] >= from_ns && events->start_ns[at.row] < to_ns)
+            add_call(lines, events->name[ap_host_parent(&lines->facts->tree, at.row)], events->dur_ns[at.row],
+                     events->dur_ns[at.row]);
     for (uint32_t name = 1; name < lines->name_count; name++) {
         leave_out_hiccup(lines, name);
         if (lines->calls[name] >= LEAST_CALLS && lines->self_ns[name] > lines->self_ns[line])
@@ -246,10 +244,10 @@ static void mark_forwards(const struct hooks *hooks)
 {
     const uint32_t *parent = hooks->lines->facts->tree.parent;
     uint8_t *leads_to_forward = hooks->leads_to_forward;
-    for (uint32_t row = 0; row < hooks->trace->events.count; row++) {
-        if (!(says_of(hooks, row) & SAYS_FORWARD))
+    for (struct ap_rows_of at = ap_rows_of(hooks->trace, 1u << AP_KIND_python); ap_rows_of_next(&at);) {
+        if (!(says_of(hooks, at.row) & SAYS_FORWARD))
             continue;
-        for (uint32_t up = row; up != AP_NO_ROW && !leads_to_forward[up]; up = parent[up]) {
+        for (uint32_t up = at.row; up != AP_NO_ROW && !leads_to_forward[up]; up = parent[up]) {
             if (!ap_row_is_of(hooks->trace, up, 1u << AP_KIND_python) || says_of(hooks, up) & SAYS_MODULE)
                 break;
             leads_to_forward[up] = 1;
@@ -276,12 +274,13 @@ static void add_hooks(const struct hooks *hooks)
     struct ap_habits *habits = hooks->lines->habits;
     const struct ap_events *events = &hooks->trace->events;
     mark_forwards(hooks);
-    for (uint32_t row = 0; row < events->count; row++) {
-        if (!is_hook(hooks, row))
+    for (struct ap_rows_of at = ap_rows_of(hooks->trace, 1u << AP_KIND_python); ap_rows_of_next(&at);) {
+        if (!is_hook(hooks, at.row))
             continue;
-        struct ap_habit *habit = ap_habit_add(habits, AP_HABIT_module_hook, row, events->dur_ns[row], events->dur_ns[row]);
+        int64_t dur_ns = events->dur_ns[at.row];
+        struct ap_habit *habit = ap_habit_add(habits, AP_HABIT_module_hook, at.row, dur_ns, dur_ns);
         if (habit)
-            habit->line = events->name[row];
+            habit->line = events->name[at.row];
     }
 }
 

@@ -577,7 +577,8 @@ void ap_habit_add_loops(struct ap_habit_rows *rows)
     size_t passes = 0;
     AP_BISECT(passes, rows->loop_count, at, is_pass(&rows->loops[at]));
     for (size_t track = 0; rows->loop_count && track < rows->facts->order.track_count; track++)
-        add_nodes(rows, passes, track);
+        if (ap_track_may_hold(&rows->facts->order, track, 1u << AP_KIND_operator))
+            add_nodes(rows, passes, track);
     for (size_t i = 0; i < rows->loop_count; i++) {
         const struct ap_habit_loop *loop = &rows->loops[i];
         if (loop->is_part) {

@@ -30,6 +30,8 @@ static enum ap_status look_at_backward(struct ap_habit_rows *rows, size_t track,
 static enum ap_status look_at_track(struct ap_habit_rows *rows, size_t track, struct ap_error *reterr)
 {
     bool trains = rows->node_sequences.count != 0;
+    if (!ap_track_may_hold(&rows->facts->order, track, AP_HOST_KINDS))
+        return AP_OK;
     AP_TRY(ap_habit_read_items(rows, track, reterr));
     AP_TRY(ap_habit_find_parameters(rows, reterr));
     AP_TRY(ap_habit_find_loops(rows, reterr));

@@ -14,6 +14,18 @@ static bool is_untold(const struct ap_habit_rows *rows, uint32_t row)
            ap_text_starts_with(dims, "[[]");
 }
 
+/* Is any list told, of which the first tensor is not? */
+static bool has_untold(const struct ap_trace *trace)
+{
+    for (uint32_t id = 1; id <= ap_strpool_count(&trace->signatures); id++) {
+        struct ap_text dims, types;
+        ap_trace_signature(trace, (struct ap_str){ id }, &dims, &types);
+        if (ap_text_starts_with(dims, "[[]"))
+            return true;
+    }
+    return false;
+}
+
 /* Is there any operator of that kind? */
 static bool has_lists(const struct ap_trace *trace)
 {
@@ -75,10 +87,12 @@ enum ap_status ap_habit_read_taken(struct ap_habit_rows *rows, struct ap_error *
     const struct ap_row_order *order = &rows->facts->order;
     struct reading all = { .fills = false };
     uint32_t taken = 0;
-    if (!has_lists(rows->trace))
+    if (!has_lists(rows->trace) || !has_untold(rows->trace))
         return AP_OK;
     for (size_t track = 0; track < order->track_count; track++) {
         all.update_end_ns = all.clear_end_ns = INT64_MIN;
+        if (!ap_track_may_hold(order, track, AP_HOST_KINDS))
+            continue;
         for (size_t at = order->track_start[track]; at < order->track_start[track + 1]; at++)
             look_at(rows, &all, order->rows[at]);
     }

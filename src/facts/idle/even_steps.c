@@ -13,11 +13,11 @@ static void count_rows(uint32_t *counts, const struct ap_trace *trace, const str
                        const struct ap_steps *steps)
 {
     struct ap_step_cursor cursor = { steps, 0 };
-    for (size_t i = 0; i < order->count; i++) {
-        uint32_t row = order->rows[i];
-        if (!ap_row_is_of(trace, row, AP_HOST_KINDS))
-            continue;
-        size_t step = ap_step_cursor_at(&cursor, trace->events.start_ns[row]);
+    size_t step = steps->count;
+    for (struct ap_placed_rows at = ap_placed_rows(order, trace, AP_HOST_KINDS); ap_placed_rows_next(&at);) {
+        int64_t start_ns = trace->events.start_ns[at.row];
+        if (step == steps->count || start_ns < steps->steps[step].start_ns || start_ns >= steps->steps[step].end_ns)
+            step = ap_step_cursor_at(&cursor, start_ns);
         if (step < steps->count)
             counts[step]++;
     }

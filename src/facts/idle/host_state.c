@@ -164,11 +164,10 @@ enum ap_status ap_host_states_init(struct ap_host_states *states, const struct a
     if (states->state) {
         states->count = trace->events.count;
         memset(states->state, AP_IDLE_untraced, states->count);
-        for (size_t i = 0; i < order->count; i++) {
-            uint32_t row = order->rows[i], parent = ap_host_parent(tree, row);
-            if (ap_row_is_of(trace, row, AP_HOST_KINDS))
-                states->state[row] = (uint8_t)state_of(
-                    &signs, row, parent == AP_NO_ROW ? AP_IDLE_untraced : (enum ap_idle_cause)states->state[parent]);
+        for (struct ap_placed_rows at = ap_placed_rows(order, trace, AP_HOST_KINDS); ap_placed_rows_next(&at);) {
+            uint32_t parent = ap_host_parent(tree, at.row);
+            states->state[at.row] = (uint8_t)state_of(
+                &signs, at.row, parent == AP_NO_ROW ? AP_IDLE_untraced : (enum ap_idle_cause)states->state[parent]);
         }
     }
     if (signs.classes)

@@ -357,15 +357,12 @@ static enum ap_status ask_thread(struct attribution *a, uint32_t track, int64_t 
         return answer(a, AP_NO_ROW, now_ns, end_ns, leftover, reterr);
     }
     struct asked *asked = &a->threads[track];
-    while (now_ns < end_ns && leftover->count < PIECES_AT_ONCE) {
-        int64_t next_ns = next_start_ns(a, track, asked);
-        if (next_ns <= now_ns) {
+    for (int64_t next_ns = next_start_ns(a, track, asked); now_ns < end_ns && leftover->count < PIECES_AT_ONCE;) {
+        for (; next_ns <= now_ns; next_ns = next_start_ns(a, track, asked))
             asked->open = a->input->order->rows[asked->at++];
-            continue;
-        }
-        next_ns = next_ns < end_ns ? next_ns : end_ns;
-        AP_TRY(answer_until(a, asked, now_ns, next_ns, leftover, reterr));
-        now_ns = next_ns;
+        int64_t until_ns = next_ns < end_ns ? next_ns : end_ns;
+        AP_TRY(answer_until(a, asked, now_ns, until_ns, leftover, reterr));
+        now_ns = until_ns;
     }
     *start_ns = now_ns;
     return AP_OK;

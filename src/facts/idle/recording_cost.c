@@ -29,18 +29,19 @@ static bool is_operator(const struct ap_trace *trace, uint32_t row)
 int64_t ap_recording_edge_ns(const struct ap_trace *trace, const struct ap_row_order *order)
 {
     uint64_t counts[EDGE_STEPS] = { 0 }, count = 0, below = 0;
-    for (size_t i = 0; i + 1 < order->count; i++) {
-        uint32_t row = order->rows[i], inner = order->rows[i + 1];
-        if (!is_operator(trace, row) || !is_operator(trace, inner))
-            continue;
-        uint32_t behind = i + 2 < order->count ? order->rows[i + 2] : AP_NO_ROW, track = trace->events.track[row];
-        int64_t end_ns = ap_row_end_ns(trace, row);
-        if (trace->events.track[inner] != track || ap_row_end_ns(trace, inner) > end_ns ||
-            (behind != AP_NO_ROW && trace->events.track[behind] == track && trace->events.start_ns[behind] < end_ns))
-            continue;
-        int64_t step = (trace->events.dur_ns[row] - trace->events.dur_ns[inner]) / EDGE_STEP_NS;
-        counts[step < EDGE_STEPS ? step : EDGE_STEPS - 1]++;
-        count++;
+    for (size_t track = 0; track < order->track_count; track++) {
+        size_t end = order->track_start[track + 1];
+        bool is_thread = ap_track_may_hold(order, track, 1u << AP_KIND_operator);
+        for (size_t i = order->track_start[track]; is_thread && i + 1 < end; i++) {
+            uint32_t row = order->rows[i], inner = order->rows[i + 1];
+            if (!is_operator(trace, row) || !is_operator(trace, inner) ||
+                ap_row_end_ns(trace, inner) > ap_row_end_ns(trace, row) ||
+                (i + 2 < end && trace->events.start_ns[order->rows[i + 2]] < ap_row_end_ns(trace, row)))
+                continue;
+            int64_t step = (trace->events.dur_ns[row] - trace->events.dur_ns[inner]) / EDGE_STEP_NS;
+            counts[step < EDGE_STEPS ? step : EDGE_STEPS - 1]++;
+            count++;
+        }
     }
     int64_t median = 0;
     while (count >= EDGES_TO_TELL && (below += counts[median]) <= count / 2)

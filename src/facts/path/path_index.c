@@ -220,13 +220,6 @@ struct backward_rows {
     size_t count, capacity;
 };
 
-static bool is_backward(const struct ap_path_index *index, uint32_t row)
-{
-    const struct ap_events *events = &index->trace->events;
-    return ap_row_kind(events->tag[row]) == AP_KIND_operator && (index->names[events->name[row]] & AP_PATH_NAME_BACKWARD) &&
-           events->start_ns[row] != AP_START_UNKNOWN;
-}
-
 static inline bool starts_before(const void *context, uint32_t a, uint32_t b)
 {
     const struct ap_events *events = context;
@@ -245,13 +238,13 @@ static enum ap_status list_backward(struct ap_path_index *index, const struct ap
                                     struct backward_rows *backward, struct ap_error *reterr)
 {
     const struct ap_trace *trace = index->trace;
-    bool any = any_name_is_backward(index);
-    for (size_t i = 0; i < order->count && any; i++) {
-        uint32_t row = order->rows[i];
-        if (!is_backward(index, row))
+    if (!any_name_is_backward(index))
+        return AP_OK;
+    for (struct ap_placed_rows at = ap_placed_rows(order, trace, 1u << AP_KIND_operator); ap_placed_rows_next(&at);) {
+        if (!(index->names[trace->events.name[at.row]] & AP_PATH_NAME_BACKWARD))
             continue;
-        AP_TRY_ADD(index->gate, backward->rows, backward->count, backward->capacity, reterr, row);
-        index->backward[trace->events.track[row]] = true;
+        AP_TRY_ADD(index->gate, backward->rows, backward->count, backward->capacity, reterr, at.row);
+        index->backward[trace->events.track[at.row]] = true;
     }
     return ap_sort_list(index->gate, backward->rows, backward->count, starts_before, &trace->events, reterr);
 }
@@ -282,8 +275,9 @@ static bool is_presence(const struct ap_path_index *index, const struct backward
            ap_row_end_ns(index->trace, row) > scan->activity_ns && calls_backward(index, backward, scan, row);
 }
 
-static enum ap_status take_host_row(struct ap_path_index *index, uint32_t row, const struct backward_rows *backward,
-                                    struct thread_scan *scan, const struct ap_key_table *copies, struct ap_error *reterr)
+static inline enum ap_status take_host_row(struct ap_path_index *index, uint32_t row, const struct backward_rows *backward,
+                                           struct thread_scan *scan, const struct ap_key_table *copies,
+                                           struct ap_error *reterr)
 {
     const struct ap_trace *trace = index->trace;
     if (index->names[trace->events.name[row]] & (AP_PATH_NAME_CONTAINER | AP_PATH_NAME_POLL) || !trace->events.dur_ns[row])
@@ -310,7 +304,8 @@ static enum ap_status scan_threads(struct ap_path_index *index, const struct ap_
 {
     for (size_t track = 0; track < index->track_count; track++) {
         struct thread_scan scan = { INT64_MIN, INT64_MIN, 0 };
-        for (size_t i = order->track_start[track]; i < order->track_start[track + 1]; i++)
+        bool is_thread = ap_track_may_hold(order, track, AP_HOST_KINDS);
+        for (size_t i = order->track_start[track]; is_thread && i < order->track_start[track + 1]; i++)
             if (ap_row_is_of(index->trace, order->rows[i], AP_HOST_KINDS))
                 AP_TRY(take_host_row(index, order->rows[i], backward, &scan, copies, reterr));
         end_track(&index->activity, track);

@@ -23,6 +23,7 @@ struct thread {
     uint32_t next;     /* of the order: rows before it have been opened */
     uint32_t next_row; /* the host row that stands there; AP_NO_ROW = there is none */
     int64_t next_start_ns;
+    int64_t open_until_ns; /* the innermost open row; INT64_MAX = none is open */
     struct open_row *open;
     size_t count, capacity;
 };
@@ -66,10 +67,13 @@ static void add_segment(struct cutter *cutter, int64_t start_ns, int64_t end_ns,
     cutter->has_segment = true;
 }
 
-static void close_rows(const struct cutter *cutter, struct thread *thread, int64_t now_ns)
+static inline void close_rows(const struct cutter *cutter, struct thread *thread, int64_t now_ns)
 {
-    while (thread->count && ap_row_end_ns(cutter->trace, thread->open[thread->count - 1].row) <= now_ns)
+    while (thread->count && thread->open_until_ns <= now_ns) {
         thread->count--;
+        thread->open_until_ns =
+            thread->count ? ap_row_end_ns(cutter->trace, thread->open[thread->count - 1].row) : INT64_MAX;
+    }
 }
 
 /* Many threads have few rows: none takes room once it is over. */
@@ -107,11 +111,12 @@ static enum ap_status open_row(struct cutter *cutter, struct thread *thread, uin
         thread->capacity = FIRST_OPEN;
     }
     AP_TRY_ADD(cutter->gate, thread->open, thread->count, thread->capacity, reterr, open);
+    thread->open_until_ns = ap_row_end_ns(cutter->trace, row);
     return AP_OK;
 }
 
 /* The first host row of the track from thread->next on. */
-static void find_next(const struct cutter *cutter, struct thread *thread, uint32_t track)
+static inline void find_next(const struct cutter *cutter, struct thread *thread, uint32_t track)
 {
     const uint32_t *rows = cutter->order->rows;
     size_t end = cutter->order->track_start[track + 1];
@@ -124,7 +129,7 @@ static void find_next(const struct cutter *cutter, struct thread *thread, uint32
 static enum ap_status open_until(struct cutter *cutter, struct thread *thread, uint32_t track, int64_t now_ns,
                                  struct ap_error *reterr)
 {
-    while (thread->next_row != AP_NO_ROW && thread->next_start_ns <= now_ns) {
+    while (thread->next_start_ns <= now_ns) {
         AP_TRY(open_row(cutter, thread, thread->next_row, reterr));
         thread->next++;
         find_next(cutter, thread, track);
@@ -142,7 +147,7 @@ static enum ap_status thread_of(struct cutter *cutter, uint32_t track, struct th
     *ret_thread = number == OVER ? &cutter->over : number ? &cutter->threads[number - 1] : NULL;
     if (number)
         return AP_OK;
-    struct thread thread = { .next = (uint32_t)cutter->order->track_start[track] };
+    struct thread thread = { .next = (uint32_t)cutter->order->track_start[track], .open_until_ns = INT64_MAX };
     find_next(cutter, &thread, track);
     number = cutter->first_free;
     if (number) {
@@ -177,8 +182,7 @@ static enum ap_status cut_host(struct cutter *cutter, uint32_t track, int64_t st
     for (int64_t now_ns = start_ns; now_ns < end_ns;) {
         AP_TRY(open_until(cutter, thread, track, now_ns, reterr));
         const struct open_row *open = thread->count ? &thread->open[thread->count - 1] : &nothing;
-        int64_t open_until_ns = open->row == AP_NO_ROW ? INT64_MAX : ap_row_end_ns(cutter->trace, open->row);
-        int64_t until_ns = open_until_ns < end_ns ? open_until_ns : end_ns;
+        int64_t until_ns = thread->open_until_ns < end_ns ? thread->open_until_ns : end_ns;
         until_ns = thread->next_start_ns < until_ns ? thread->next_start_ns : until_ns;
         add_segment(cutter, now_ns, until_ns, open->label, track, class_of(open, piece_class));
         now_ns = until_ns;
@@ -208,7 +212,7 @@ enum ap_status ap_critical_path_visit(const struct ap_critical_path *path, const
                                       struct ap_error *reterr)
 {
     struct cutter cutter = { .trace = trace, .order = order, .gate = path->gate, .visit = visit, .self = self };
-    cutter.over = (struct thread){ .next_row = AP_NO_ROW, .next_start_ns = INT64_MAX };
+    cutter.over = (struct thread){ .next_row = AP_NO_ROW, .next_start_ns = INT64_MAX, .open_until_ns = INT64_MAX };
     if (!path->pieces.count)
         return AP_OK;
     AP_TRY(ap_path_names(trace, cutter.gate, &cutter.names, reterr));

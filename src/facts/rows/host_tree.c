@@ -65,7 +65,7 @@ enum ap_status ap_host_tree_init(struct ap_host_tree *tree, const struct ap_trac
     tree->count = trace->events.count;
     memset(tree->parent, 0xff, trace->events.count * sizeof(tree->parent[0]));
     for (size_t track = 0; track < order->track_count; track++)
-        if (order->track_start[track] < order->track_start[track + 1])
+        if (ap_track_may_hold(order, track, AP_HOST_KINDS))
             link_thread(tree, trace, order->rows + order->track_start[track],
                         order->track_start[track + 1] - order->track_start[track]);
     return AP_OK;

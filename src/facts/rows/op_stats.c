@@ -208,8 +208,13 @@ static enum ap_status nest_thread(struct nesting *nesting, const uint32_t *rows,
             continue;
         int64_t start_ns = events->start_ns[row], end_ns = ap_row_end_ns(nesting->trace, row);
         advance(nesting, &nesting->with_runtime, start_ns, close_with_runtime);
+        bool is_call = !operator_row && !is_cpu_row(tag);
+        if (is_call && (i + 1 == count || events->start_ns[rows[i + 1]] >= end_ns)) { /* as most are: nothing lies in it */
+            nesting->with_runtime.now_ns = end_ns;
+            continue;
+        }
         AP_TRY(push(nesting, &nesting->with_runtime, row, reterr));
-        if (!operator_row && !is_cpu_row(tag))
+        if (is_call)
             continue;
         struct nest *nest = &nesting->operators;
         advance(nesting, nest, start_ns, close_operator);

@@ -17,6 +17,12 @@ static inline bool has_place(const struct ap_trace *trace, size_t row)
            trace->events.dur_ns[row] >= 0;
 }
 
+static void fill_holds(uint8_t holds[AP_ROW_KIND_MASK + 1])
+{
+    for (unsigned kind = 0; kind <= AP_ROW_KIND_MASK; kind++)
+        holds[kind] = ap_track_holds_of(UINT32_C(1) << kind);
+}
+
 static inline bool row_before(const void *context, uint32_t a, uint32_t b)
 {
     const struct ap_events *events = context;
@@ -27,9 +33,14 @@ static inline bool row_before(const void *context, uint32_t a, uint32_t b)
 
 static void count_rows(struct ap_row_order *order, const struct ap_trace *trace)
 {
+    uint8_t holds[AP_ROW_KIND_MASK + 1];
+    fill_holds(holds);
     for (size_t row = 0; row < trace->events.count; row++)
-        if (has_place(trace, row))
-            order->track_start[trace->events.track[row] + 1]++;
+        if (has_place(trace, row)) {
+            uint32_t track = trace->events.track[row];
+            order->track_start[track + 1]++;
+            order->track_holds[track] |= holds[ap_row_kind(trace->events.tag[row])];
+        }
     for (size_t track = 0; track < order->track_count; track++)
         order->track_start[track + 1] += order->track_start[track];
     order->count = order->track_start[order->track_count];
@@ -94,6 +105,7 @@ enum ap_status ap_row_order_init(struct ap_row_order *order, const struct ap_tra
 {
     *order = (struct ap_row_order){ .gate = gate, .track_count = trace->track_count };
     AP_TRY(AP_ALLOC_CLEARED(gate, order->track_start, order->track_count + 1, reterr));
+    AP_TRY(AP_ALLOC_CLEARED(gate, order->track_holds, order->track_count + 1, reterr));
     count_rows(order, trace);
     return order->count ? fill_rows(order, trace, reterr) : AP_OK;
 }
@@ -102,6 +114,7 @@ void ap_row_order_release(struct ap_row_order *order)
 {
     AP_FREE(order->gate, order->rows, order->count);
     AP_FREE(order->gate, order->track_start, order->track_count + 1);
+    AP_FREE(order->gate, order->track_holds, order->track_count + 1);
     *order = (struct ap_row_order){ .gate = order->gate };
 }
 
@@ -123,6 +136,8 @@ static enum ap_status list_rows(const struct ap_row_order *order, const struct a
 {
     for (size_t track = 0; track < order->track_count; track++) {
         int64_t covered_to_ns = INT64_MIN;
+        if (!ap_track_may_hold(order, track, kinds))
+            continue;
         for (size_t i = order->track_start[track]; i < order->track_start[track + 1]; i++) {
             uint32_t row = order->rows[i];
             if (!ap_row_is_of(trace, row, kinds) || (outermost && ap_row_end_ns(trace, row) <= covered_to_ns))

@@ -162,12 +162,10 @@ static uint8_t strong_phase(struct finding *finding, uint32_t row, unsigned mark
 /* Parents come before their children in the order of a track. */
 static void find_marked(struct finding *finding)
 {
-    const struct ap_row_order *order = finding->order;
     uint8_t *of_row = finding->phases->of_row;
-    for (size_t i = 0; i < order->count; i++) {
-        uint32_t row = order->rows[i];
-        if (!ap_row_is_of(finding->trace, row, AP_HOST_KINDS))
-            continue;
+    for (struct ap_placed_rows at = ap_placed_rows(finding->order, finding->trace, AP_HOST_KINDS);
+         ap_placed_rows_next(&at);) {
+        uint32_t row = at.row;
         of_row[row] = strong_phase(finding, row, mark_of(&finding->marks, finding->trace, row));
         if (of_row[row] == AP_PHASE_backward)
             note_backward(finding, row);
@@ -196,11 +194,11 @@ static uint8_t weak_phase(struct finding *finding, uint32_t row)
 /* Rows that nothing around them decides: from the outside to the inside once more. */
 static void find_unmarked(struct finding *finding)
 {
-    const struct ap_row_order *order = finding->order;
     uint8_t *of_row = finding->phases->of_row;
-    for (size_t i = 0; i < order->count; i++) {
-        uint32_t row = order->rows[i];
-        if (!ap_row_is_of(finding->trace, row, AP_HOST_KINDS) || of_row[row] != AP_PHASE_unknown)
+    for (struct ap_placed_rows at = ap_placed_rows(finding->order, finding->trace, AP_HOST_KINDS);
+         ap_placed_rows_next(&at);) {
+        uint32_t row = at.row;
+        if (of_row[row] != AP_PHASE_unknown)
             continue;
         uint32_t parent = ap_host_parent(finding->tree, row);
         uint8_t around = parent == AP_NO_ROW ? AP_PHASE_other : of_row[parent];

@@ -91,14 +91,12 @@ static void take_row(struct ap_step_family *family, const struct ap_trace *trace
 static enum ap_status take_rows(struct ap_step_families *families, const struct ap_name_patterns *excluded,
                                 const struct ap_trace *trace, const struct ap_row_order *order, struct ap_error *reterr)
 {
-    for (size_t i = 0; i < order->count; i++) {
-        uint32_t row = order->rows[i], name = trace->events.name[row];
-        if (ap_row_kind(trace->events.tag[row]) != AP_KIND_annotation)
-            continue;
+    for (struct ap_placed_rows at = ap_placed_rows(order, trace, 1u << AP_KIND_annotation); ap_placed_rows_next(&at);) {
+        uint32_t name = trace->events.name[at.row];
         if (!families->family_of[name])
             AP_TRY(classify(families, excluded, trace, name, reterr));
         if (families->family_of[name] != NO_FAMILY)
-            take_row(&families->families[families->family_of[name] - 1], trace, row);
+            take_row(&families->families[families->family_of[name] - 1], trace, at.row);
     }
     return AP_OK;
 }

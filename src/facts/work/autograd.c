@@ -39,14 +39,21 @@ static const struct ap_op_detail *op_of(const struct linking *linking, uint32_t 
     return op && op->sequence ? op : NULL;
 }
 
+/* Of a row that is numbered. */
+static const struct ap_op_detail *numbered_op(const struct linking *linking, uint32_t row)
+{
+    return &linking->trace->op_details[linking->trace->events.detail[row] - 1];
+}
+
 static enum ap_status list_numbered(struct linking *linking, struct ap_error *reterr)
 {
-    for (size_t i = 0; i < linking->order->count; i++) {
-        const struct ap_op_detail *op = op_of(linking, linking->order->rows[i]);
-        if (!op)
+    for (struct ap_placed_rows at = ap_placed_rows(linking->order, linking->trace, 1u << AP_KIND_operator);
+         ap_placed_rows_next(&at);) {
+        const struct ap_op_detail *op = ap_row_op(linking->trace, at.row);
+        if (!op || !op->sequence)
             continue;
         struct numbered *to = op->forward_thread ? &linking->backward : &linking->forward;
-        AP_TRY_ADD(linking->autograd->gate, to->rows, to->count, to->capacity, reterr, linking->order->rows[i]);
+        AP_TRY_ADD(linking->autograd->gate, to->rows, to->count, to->capacity, reterr, at.row);
     }
     return AP_OK;
 }
@@ -57,16 +64,17 @@ static enum ap_status find_backward_sequences(struct linking *linking, struct ap
     const int64_t *start_ns = linking->trace->events.start_ns;
     ap_link_key lowest = UINT32_MAX, highest = 0;
     for (size_t i = 0; i < backward->count; i++) {
-        ap_link_key sequence = op_of(linking, backward->rows[i])->sequence;
+        ap_link_key sequence = numbered_op(linking, backward->rows[i])->sequence;
         lowest = sequence < lowest ? sequence : lowest;
         highest = sequence > highest ? sequence : highest;
     }
     AP_TRY(ap_key_table_init(&linking->sequences, linking->autograd->gate, backward->count, lowest, highest, reterr));
     for (size_t i = 0; i < backward->count; i++)
-        ap_key_table_add(&linking->sequences, op_of(linking, backward->rows[i])->sequence);
+        ap_key_table_add(&linking->sequences, numbered_op(linking, backward->rows[i])->sequence);
     AP_TRY(ap_key_table_finish(&linking->sequences, reterr));
     for (size_t i = 0; i < backward->count; i++) {
-        uint32_t row = backward->rows[i], *first = ap_key_table_find(&linking->sequences, op_of(linking, row)->sequence);
+        uint32_t row = backward->rows[i],
+                 *first = ap_key_table_find(&linking->sequences, numbered_op(linking, row)->sequence);
         if (*first == AP_ID_NONE || start_ns[row] < start_ns[*first])
             *first = row;
     }
@@ -91,7 +99,7 @@ static enum ap_status find_producers(struct linking *linking, struct ap_error *r
     ap_link_key asked = 0; /* most rows have the number of the row before */
     for (size_t i = 0; i < linking->forward.count; i++) {
         uint32_t row = linking->forward.rows[i], track = linking->trace->events.track[row], number;
-        const struct ap_op_detail *op = op_of(linking, row);
+        const struct ap_op_detail *op = numbered_op(linking, row);
         if (op->sequence != asked)
             first = ap_key_table_find(&linking->sequences, op->sequence);
         asked = op->sequence;
@@ -106,10 +114,11 @@ static enum ap_status find_producers(struct linking *linking, struct ap_error *r
     return AP_OK;
 }
 
-/* The profiler numbers threads in its own way: the thread whose forward rows fit the backward rows best is meant. */
+/* The profiler numbers threads in its own way: the thread whose forward rows fit the backward rows best is meant. Where only
+ * one is searched, no other can be. */
 static enum ap_status vote(struct linking *linking, const struct ap_op_detail *op, struct ap_error *reterr)
 {
-    for (size_t i = 0; i < linking->track_count; i++) {
+    for (size_t i = 0; linking->track_count > 1 && i < linking->track_count; i++) {
         uint32_t number, before = linking->votes.count;
         if (ap_pair_map_find(&linking->producers, op->sequence, linking->tracks[i]) == AP_PAIR_NONE)
             continue;
@@ -134,7 +143,7 @@ static enum ap_status find_nodes(struct linking *linking, struct ap_error *reter
     struct ap_autograd *autograd = linking->autograd;
     for (size_t i = 0; i < linking->backward.count; i++) {
         uint32_t row = linking->backward.rows[i];
-        const struct ap_op_detail *op = op_of(linking, row);
+        const struct ap_op_detail *op = numbered_op(linking, row);
         uint32_t around = ap_host_around(linking->tree, linking->trace, row, 1u << AP_KIND_operator);
         if (around != AP_NO_ROW && same_number(op_of(linking, around), op)) {
             if (autograd->nodes[autograd->node_count - 1].row == around)
@@ -148,17 +157,24 @@ static enum ap_status find_nodes(struct linking *linking, struct ap_error *reter
     return AP_OK;
 }
 
+static uint32_t producer_on(const struct linking *linking, const struct ap_op_detail *op, uint32_t track)
+{
+    uint32_t number = ap_pair_map_find(&linking->producers, op->sequence, track);
+    return number == AP_PAIR_NONE ? AP_NO_ROW : linking->producer_rows[number];
+}
+
 static uint32_t producer_of(const struct linking *linking, uint32_t row)
 {
-    const struct ap_op_detail *op = op_of(linking, row);
+    const struct ap_op_detail *op = numbered_op(linking, row);
     uint32_t most = 0, found = AP_NO_ROW;
+    if (linking->track_count == 1)
+        return producer_on(linking, op, linking->tracks[0]);
     for (size_t i = 0; i < linking->track_count; i++) {
         uint32_t number = ap_pair_map_find(&linking->votes, op->forward_thread, linking->tracks[i]);
         if (number == AP_PAIR_NONE || linking->vote_counts[number] <= most)
             continue;
         most = linking->vote_counts[number];
-        uint32_t producer = ap_pair_map_find(&linking->producers, op->sequence, linking->tracks[i]);
-        found = producer == AP_PAIR_NONE ? AP_NO_ROW : linking->producer_rows[producer];
+        found = producer_on(linking, op, linking->tracks[i]);
     }
     return found;
 }
@@ -184,8 +200,8 @@ static bool only_ran_before(const struct ap_trace *trace, const struct ap_autogr
 static bool earlier_number(const void *context, uint32_t a, uint32_t b)
 {
     const struct linking *linking = context;
-    const struct ap_op_detail *x = op_of(linking, linking->autograd->nodes[a].row),
-                              *y = op_of(linking, linking->autograd->nodes[b].row);
+    const struct ap_op_detail *x = numbered_op(linking, linking->autograd->nodes[a].row),
+                              *y = numbered_op(linking, linking->autograd->nodes[b].row);
     AP_SMALLER_FIRST(x->forward_thread, y->forward_thread);
     AP_SMALLER_FIRST(x->sequence, y->sequence);
     return a < b;
@@ -206,14 +222,15 @@ static enum ap_status count_ambiguous(struct linking *linking, struct ap_error *
         nodes[i] = i;
     enum ap_status status = ap_sort_list(autograd->gate, nodes, count, earlier_number, linking, reterr);
     for (uint32_t first = 0, i = 1; i < count && status == AP_OK; i++) {
-        if (!same_number(op_of(linking, autograd->nodes[nodes[first]].row), op_of(linking, autograd->nodes[nodes[i]].row)))
+        if (!same_number(numbered_op(linking, autograd->nodes[nodes[first]].row),
+                         numbered_op(linking, autograd->nodes[nodes[i]].row)))
             first = i;
         bool differs = !ap_text_equal(node_name(linking, nodes[first]), node_name(linking, nodes[i]));
         autograd->ambiguous_count += differs;
         /* It is counted once: the rest of its nodes is passed over. */
         while (differs && i + 1 < count &&
-               same_number(op_of(linking, autograd->nodes[nodes[first]].row),
-                           op_of(linking, autograd->nodes[nodes[i + 1]].row)))
+               same_number(numbered_op(linking, autograd->nodes[nodes[first]].row),
+                           numbered_op(linking, autograd->nodes[nodes[i + 1]].row)))
             i++;
     }
     AP_FREE(autograd->gate, nodes, count);

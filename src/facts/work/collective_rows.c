@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cover.h"
+#include "rows_of.h"
 
 #include "poison.h"
 
@@ -239,9 +240,9 @@ static enum ap_status add_host_rows(struct ap_collective_rows *collectives, cons
 {
     const struct ap_trace *trace = finder->trace;
     uint64_t operators = 0, recorded = 0;
-    for (uint32_t row = 0; row < trace->events.count; row++) {
-        if (!ap_row_is_of(trace, row, 1u << AP_KIND_operator | 1u << AP_KIND_annotation))
-            continue;
+    for (struct ap_rows_of at = ap_rows_of(trace, 1u << AP_KIND_operator | 1u << AP_KIND_annotation);
+         ap_rows_of_next(&at);) {
+        uint32_t row = at.row;
         if (record_name && trace->events.name[row] == record_name) {
             count_call(collectives, trace, row, &recorded);
             continue;

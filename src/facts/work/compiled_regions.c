@@ -277,7 +277,7 @@ static enum ap_status read_tracks(struct reader *reader, const struct ap_row_ord
     enum ap_status status = AP_OK;
     AP_TRY(AP_ALLOC_CLEARED(reader->compiled->gate, reader->marks, reader->trace->events.count, reterr));
     for (size_t track = 0; track < order->track_count && status == AP_OK; track++)
-        if (order->track_start[track] < order->track_start[track + 1])
+        if (ap_track_may_hold(order, track, AP_HOST_KINDS))
             status = read_track(reader, order->rows + order->track_start[track],
                                 order->track_start[track + 1] - order->track_start[track], reterr);
     if (status == AP_OK)

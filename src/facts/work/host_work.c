@@ -471,7 +471,7 @@ static enum ap_status go_over(struct sweep *sweep, struct ap_error *reterr)
 {
     const struct ap_row_order *order = sweep->input->order;
     for (size_t track = 0; track < order->track_count; track++)
-        if (order->track_start[track] < order->track_start[track + 1])
+        if (ap_track_may_hold(order, track, AP_HOST_KINDS))
             AP_TRY(go_over_track(sweep, order->rows + order->track_start[track],
                                  order->track_start[track + 1] - order->track_start[track], reterr));
     return AP_OK;

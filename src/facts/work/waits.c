@@ -279,6 +279,8 @@ static enum ap_status take_threads(struct ap_waits *waits, struct search *search
     int64_t first_device = search->links->count ? ap_row_device(search->trace, search->links->row[0]) : -1;
     for (size_t track = 0; track < order->track_count; track++) {
         struct thread_state thread = { .device = first_device, .copy = AP_ID_NONE };
+        if (!ap_track_may_hold(order, track, AP_HOST_KINDS))
+            continue;
         for (size_t i = order->track_start[track]; i < order->track_start[track + 1]; i++) {
             uint32_t row = order->rows[i];
             if (ap_row_kind(search->trace->events.tag[row]) == AP_KIND_operator)

@@ -211,6 +211,8 @@ static void take_rows(struct ap_part_context *context, const struct ap_name_patt
     fill_bits_of_kind(bits_of_kind);
     for (size_t track = 0; track < order->track_count; track++) {
         uint64_t of_track = bits_of_track(context->facts, track);
+        if (!ap_track_may_hold(order, track, AP_HOST_KINDS | 1u << AP_KIND_overhead))
+            continue;
         for (size_t i = 0; i < SIGNAL_COUNT; i++)
             totals[i].covered_to_ns = INT64_MIN;
         for (size_t at = order->track_start[track]; at < order->track_start[track + 1]; at++) {

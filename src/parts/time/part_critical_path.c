@@ -308,8 +308,8 @@ static enum ap_status find_longest(const struct ap_part_context *context, const 
         AP_TRY(ap_pair_map_add(&ret_listed->numbers, name, kind, &number, reterr));
     }
     return sums->longest_of ? AP_OK
-                            : ap_critical_path_visit(&context->facts->path, sums->trace, &context->facts->order,
-                                                     look_for_longest, ret_listed, reterr);
+                            : ap_critical_path_visit(&context->facts->path, &context->facts->path_index,
+                                                     &context->facts->order, look_for_longest, ret_listed, reterr);
 }
 
 /* What is not listed adds up here, also what has no name. */
@@ -393,8 +393,8 @@ enum ap_status ap_part_critical_path(struct ap_part_context *context, struct ap_
     }
     sums.longest_limit = top_n && top_n < LONGEST_COUNT ? (size_t)top_n : LONGEST_COUNT;
     sums.name_count = ap_trace_id_count(trace);
-    enum ap_status status =
-        ap_critical_path_visit(&context->facts->path, trace, &context->facts->order, add_segment, &sums, reterr);
+    enum ap_status status = ap_critical_path_visit(&context->facts->path, &context->facts->path_index,
+                                                   &context->facts->order, add_segment, &sums, reterr);
     if (status == AP_OK && sums.status != AP_OK)
         status = ap_fail_memory(context->gate, reterr);
     AP_AND_THEN(status, add_report(context, &sums, model, root, reterr));

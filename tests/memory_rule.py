@@ -40,7 +40,7 @@ KNOWN = {
     "steps": 75,
 }
 RUN_BYTES = 32 * 10**6
-WHOLE_KNOWN = {"a_kernel_name_per_event": 64, "signatures": 110}
+WHOLE_KNOWN = {"signatures": 110}
 CASES = {}
 
 

@@ -49,15 +49,16 @@ static void place(struct ap_strpool *pool, uint32_t id, uint32_t hash)
     pool->slots[slot] = id;
 }
 
+/* Made anew from the hashes, so that two of them are never there. */
 static enum ap_status grow_slots(struct ap_strpool *pool, struct ap_error *reterr)
 {
     size_t slot_count = pool->slot_count ? pool->slot_count * 2 : 1024;
-    uint32_t *slots;
     if (!pool->recent)
         AP_TRY(AP_ALLOC_CLEARED(pool->gate, pool->recent, RECENT_COUNT, reterr));
-    AP_TRY(AP_ALLOC_CLEARED(pool->gate, slots, slot_count, reterr));
     AP_FREE(pool->gate, pool->slots, pool->slot_count);
-    pool->slots = slots;
+    pool->slots = NULL;
+    pool->slot_count = 0;
+    AP_TRY(AP_ALLOC_CLEARED(pool->gate, pool->slots, slot_count, reterr));
     pool->slot_count = slot_count;
     for (uint32_t id = 1; id <= pool->count; id++)
         place(pool, id, pool->hashes[id]);

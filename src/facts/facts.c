@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "facts.h"
 
+#include "cover.h"
+
 #include "poison.h"
 
 static enum ap_status find_order(struct ap_facts *facts, struct ap_error *reterr)
@@ -63,13 +65,17 @@ static uint32_t main_track_of(const struct ap_facts *facts)
         size_t rows = 0;
         if (!ap_track_may_hold(&facts->order, track, AP_HOST_KINDS))
             continue;
-        for (size_t i = facts->order.track_start[track]; i < facts->order.track_start[track + 1]; i++)
-            rows += ap_row_is_of(facts->trace, facts->order.rows[i], AP_HOST_KINDS);
-        bool is_busy = track < facts->ops.thread_count && !is_driven(facts->trace, track);
-        int64_t busy_ns = is_busy ? facts->ops.busy_ns[track] : 0;
-        if (rows && (busy_ns > most_ns || (busy_ns == most_ns && rows > most_rows))) {
+        struct ap_cover busy = AP_COVER_EMPTY;
+        for (size_t i = facts->order.track_start[track]; i < facts->order.track_start[track + 1]; i++) {
+            uint32_t row = facts->order.rows[i];
+            rows += ap_row_is_of(facts->trace, row, AP_HOST_KINDS);
+            if (ap_row_is_of(facts->trace, row, 1u << AP_KIND_operator))
+                ap_cover_add(&busy, facts->trace->events.start_ns[row], ap_row_end_ns(facts->trace, row));
+        }
+        busy.sum_ns = is_driven(facts->trace, track) ? 0 : busy.sum_ns;
+        if (rows && (busy.sum_ns > most_ns || (busy.sum_ns == most_ns && rows > most_rows))) {
             main_track = track;
-            most_ns = busy_ns;
+            most_ns = busy.sum_ns;
             most_rows = rows;
         }
     }

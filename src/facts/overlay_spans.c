@@ -68,13 +68,14 @@ static void add_segment(void *self, const struct ap_path_segment *segment)
                            name_of(visit->trace, segment->row), &word, 1, -1, visit->reterr);
 }
 
-static enum ap_status add_path(struct ap_overlay *overlay, const struct ap_trace *trace, const struct ap_row_order *order,
-                               const struct ap_critical_path *path, struct ap_error *reterr)
+static enum ap_status add_path(struct ap_overlay *overlay, const struct ap_path_index *index,
+                               const struct ap_row_order *order, const struct ap_critical_path *path,
+                               struct ap_error *reterr)
 {
-    struct path_visit visit = { .overlay = overlay, .trace = trace, .status = AP_OK, .reterr = reterr };
+    struct path_visit visit = { .overlay = overlay, .trace = index->trace, .status = AP_OK, .reterr = reterr };
     if (!path->pieces.count)
         return AP_OK;
-    AP_TRY(ap_critical_path_visit(path, trace, order, add_segment, &visit, reterr));
+    AP_TRY(ap_critical_path_visit(path, index, order, add_segment, &visit, reterr));
     return visit.status;
 }
 
@@ -103,5 +104,5 @@ enum ap_status ap_overlay_add_facts(struct ap_overlay *overlay, const struct ap_
     learn_trace(overlay, facts->trace);
     AP_TRY(add_steps(overlay, facts->trace, &facts->steps, reterr));
     AP_TRY(add_idle(overlay, facts->trace, &facts->split, reterr));
-    return add_path(overlay, facts->trace, &facts->order, &facts->path, reterr);
+    return add_path(overlay, &facts->path_index, &facts->order, &facts->path, reterr);
 }

@@ -142,9 +142,10 @@ static void choose_tracks(struct sweep *sweep)
     const struct ap_part_context *context = sweep->context;
     if (context->facts->main_track != AP_NO_ROW)
         add_track(sweep, context->facts->main_track);
-    for (uint32_t track = 0; track < context->facts->phases.track_count && track < context->facts->order.track_count;
-         track++)
-        if (track != context->facts->main_track && context->facts->phases.track_is_backward[track])
+    const struct ap_row_set *backward = &context->facts->phases.backward_tracks;
+    for (uint32_t track = ap_row_set_next(backward, 0); track != AP_ROW_SET_NONE;
+         track = ap_row_set_next(backward, track + 1))
+        if (track != context->facts->main_track)
             add_track(sweep, track);
 }
 

@@ -51,7 +51,7 @@ static uint32_t operator_of(const struct ap_part_context *context, uint32_t row)
 static int rank_of(const struct ap_part_context *context, uint32_t track, uint32_t row)
 {
     bool works = operator_of(context, row) != AP_NO_ROW;
-    bool backward = track < context->facts->phases.track_count && context->facts->phases.track_is_backward[track];
+    bool backward = ap_row_set_has(&context->facts->phases.backward_tracks, track);
     if (works && backward && ap_phase_of_row(&context->facts->phases, row) == AP_PHASE_backward)
         return 4;
     if (track == context->facts->main_track)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -209,6 +210,41 @@ static void long_gaps_are_work_of_the_host(void)
     end(&run);
 }
 
+static int64_t number_of(const struct ap_value *thread, const char *key)
+{
+    return ap_value_integer(ap_value_member(thread, key), -1);
+}
+
+/* Each has one operator, thread 40 another one without a place, and thread 41 one that ends before it begins. */
+static void of_many_threads_the_longest_are_listed(void)
+{
+    struct run run;
+    char tid[12];
+    begin(&run);
+    run.top_n = 3;
+    for (int i = 0; i < 90; i++) {
+        snprintf(tid, sizeof(tid), "%d", i);
+        row(&run, tid, "aten::mm", OPERATOR, i, 1 + i * 37 % 91);
+    }
+    add_row(&run, "1", "40", "aten::mm", OPERATOR, AP_START_UNKNOWN, 500000);
+    add_row(&run, "1", "41", "aten::mm", OPERATOR, 90000, -2000);
+    add_row(&run, "1", "100", "annotation", ANNOTATION, 0, 9000000);
+    analyze(&run);
+    const struct ap_value *thread = ap_value_first(at(&run, "cpu.top_threads"));
+    static const int64_t totals_ns[] = { 525000, 91000, 90000 }, busy_ns[] = { 91000, 90000, 89000 };
+    for (size_t i = 0; i < 3; i++, thread = thread->next)
+        is_int(number_of(thread, "total_dur_us"), totals_ns[i], "by all of its time, also that without a place");
+    ok(!thread, "no more than were asked for");
+    thread = ap_value_first(at(&run, "cpu.threads"));
+    for (size_t i = 0; i < 3; i++, thread = thread->next) {
+        is_int(number_of(thread, "busy_us"), busy_ns[i], "by the time in which it was busy");
+        is_int(number_of(thread, "operator_events"), 1, "with its operators");
+    }
+    ok(!thread, "no more than were asked for");
+    is_int(ap_value_integer(at(&run, "cpu.thread_summary.threads"), -1), 90, "those with operators");
+    end(&run);
+}
+
 static void filling_in_a_bias_is_no_copy_of_the_program(void)
 {
     struct run run;
@@ -315,7 +351,7 @@ static void patterns_of_many_entries_have_a_bit_each(void)
 
 enum { TICKS = 120, ROWS = 40 };
 
-/* Self time by looking at each microsecond: the innermost row open then is the one that was opened last. */
+/* Self time by looking at each microsecond: the innermost row open then is the one that was opened last; -1 = none is. */
 static int64_t slow_self_us(const int64_t *start, const int64_t *dur, const int *order, int wanted)
 {
     int64_t self = 0;
@@ -327,6 +363,24 @@ static int64_t slow_self_us(const int64_t *start, const int64_t *dur, const int 
         self += innermost == wanted;
     }
     return self;
+}
+
+static bool is_operator(int row, bool with_calls)
+{
+    return !with_calls || row % 3 != 0;
+}
+
+/* The time in which an operator is open. */
+static int64_t slow_busy_us(const int64_t *start, const int64_t *dur, bool with_calls)
+{
+    int64_t busy = 0;
+    for (int64_t tick = 0; tick < TICKS; tick++) {
+        bool open = false;
+        for (int i = 0; i < ROWS; i++)
+            open |= is_operator(i, with_calls) && start[i] <= tick && tick < start[i] + dur[i];
+        busy += open;
+    }
+    return busy;
 }
 
 /* With calls, which take their time from the operators that they lie in or cross. */
@@ -344,7 +398,7 @@ static void self_times_equal_a_slow_count(bool with_calls)
             start[i] = (int64_t)random_below(&random, TICKS / 2);
             dur[i] = (int64_t)random_below(&random, TICKS / 2);
             (void)snprintf(name, sizeof(name), "row %d", i);
-            row(&run, "1", name, with_calls && i % 3 == 0 ? RUNTIME : OPERATOR, start[i], dur[i]);
+            row(&run, "1", name, is_operator(i, with_calls) ? OPERATOR : RUNTIME, start[i], dur[i]);
             int at_place = i; /* by start, then the longer, then as written */
             while (at_place > 0 && (start[order[at_place - 1]] > start[i] ||
                                     (start[order[at_place - 1]] == start[i] && dur[order[at_place - 1]] < dur[i]))) {
@@ -361,9 +415,9 @@ static void self_times_equal_a_slow_count(bool with_calls)
             abort();
         const int64_t *self_ns = with_calls ? stats.operators.self_excl_runtime_ns : stats.operators.self_ns;
         for (int i = 0; i < ROWS; i++)
-            wrong += !(with_calls && i % 3 == 0) &&
+            wrong += is_operator(i, with_calls) &&
                      self_ns[run.trace->events.name[i]] != slow_self_us(start, dur, order, i) * 1000;
-        wrong += stats.mismatch_count != 0 || stats.operator_self_ns != stats.busy_ns[0];
+        wrong += stats.mismatch_count != 0 || stats.operator_self_ns != slow_busy_us(start, dur, with_calls) * 1000;
         ap_op_stats_release(&stats);
         ap_row_order_release(&by_time);
         ap_trace_free(run.trace);
@@ -388,6 +442,7 @@ int main(void)
     waits_of_other_threads_are_none_of_the_loop();
     nothing_is_not_zero();
     long_gaps_are_work_of_the_host();
+    of_many_threads_the_longest_are_listed();
     filling_in_a_bias_is_no_copy_of_the_program();
     patterns_match_as_written();
     a_star_within_a_pattern_is_a_gap();

@@ -385,6 +385,7 @@ static void add_random_row(struct run *run, struct random *random, ap_link_key n
 }
 
 struct chain {
+    uint64_t sum; /* of what it is made of */
     int64_t at_ns;
     bool broken, merges;
     struct ap_path_segment last;
@@ -398,9 +399,11 @@ static void follow(void *self, const struct ap_path_segment *segment)
                        chain->last.track == segment->track && chain->last.path_class == segment->path_class);
     chain->at_ns = segment->end_ns;
     chain->last = *segment;
+    chain->sum = chain->sum * 31 + (uint64_t)segment->end_ns;
+    chain->sum = (chain->sum * 31 + segment->row) * 31 + segment->track + segment->path_class;
 }
 
-static bool is_one_chain(struct run *run)
+static bool is_one_chain(struct run *run, uint64_t *ret_sum)
 {
     struct ap_row_order order;
     struct ap_host_tree tree;
@@ -416,8 +419,9 @@ static bool is_one_chain(struct run *run)
         ap_critical_path_find(&path, run->trace, &index, &families, &run->gate, NULL) != AP_OK)
         abort();
     struct chain chain = { .at_ns = path.start_ns, .merges = true, .last.end_ns = INT64_MIN };
-    if (ap_critical_path_visit(&path, run->trace, &order, follow, &chain, NULL) != AP_OK)
+    if (ap_critical_path_visit(&path, &index, &order, follow, &chain, NULL) != AP_OK)
         abort();
+    *ret_sum = chain.sum;
     bool whole = !chain.broken && chain.merges && (chain.at_ns == path.end_ns || !path.pieces.count);
     ap_critical_path_release(&path);
     ap_path_index_release(&index);
@@ -428,10 +432,22 @@ static bool is_one_chain(struct run *run)
     return whole;
 }
 
+/* So many that rows are looked for without a place for each thread. */
+static void add_many_threads(struct run *run)
+{
+    char tid[12];
+    for (int i = 0; i < 4500; i++) {
+        uint32_t track;
+        snprintf(tid, sizeof(tid), "%d", 1000 + i);
+        if (ap_trace_track(run->trace, AP_TEXT("1"), false, ap_text_of(tid), false, &track, NULL) != AP_OK)
+            abort();
+    }
+}
+
 static void any_trace_has_one_chain(void)
 {
     struct random random = { 20240229 };
-    int broken = 0;
+    int broken = 0, other = 0;
     for (int i = 0; i < 20000; i++) {
         struct run run;
         begin(&run);
@@ -440,12 +456,19 @@ static void any_trace_has_one_chain(void)
             add_random_row(&run, &random, count);
         if (random_below(&random, 2))
             has_syncs(&run);
-        broken += !is_one_chain(&run);
+        uint64_t sum, among_many;
+        broken += !is_one_chain(&run, &sum);
+        if (i % 200 == 0) {
+            add_many_threads(&run);
+            broken += !is_one_chain(&run, &among_many);
+            other += among_many != sum;
+        }
         ap_trace_free(run.trace);
         ap_model_release(&run.model);
         broken += run.gate.used_bytes != 0;
     }
     is_int(broken, 0, "segments follow one another from one end of the window to the other");
+    is_int(other, 0, "and are the same where there are thousands of threads more");
 }
 
 /* From the end back, as the walk adds them; numbers of every size, and each kind of neighbor. */

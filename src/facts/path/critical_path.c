@@ -93,23 +93,23 @@ static uint32_t last_activity(struct walk *walk)
 /* The last row of the list on this thread that began before now. */
 static uint32_t last_begun(const struct walk *walk, const struct ap_path_rows *rows, uint32_t track)
 {
-    size_t before = ap_path_rows_before(walk->index, rows, track, walk->now_ns);
-    return before ? rows->rows[ap_path_first(rows, track) + before - 1] : AP_NO_ROW;
+    size_t end = ap_path_last_before(walk->index, rows, track, walk->now_ns);
+    return end ? rows->rows[end - 1] : AP_NO_ROW;
 }
 
 /* Within a row of activity: back to the call in it that waited for GPU work, else to its start. */
 static enum ap_status step_in_row(struct walk *walk, uint32_t row, struct ap_error *reterr)
 {
     const struct ap_path_rows *blocking = &walk->index->blocking;
-    int64_t row_start_ns = walk->trace->events.start_ns[row], now_ns = walk->now_ns;
-    size_t first = ap_path_first(blocking, walk->thread);
-    for (size_t i = ap_path_rows_before(walk->index, blocking, walk->thread, now_ns); i-- > 0;) {
-        uint32_t call = blocking->rows[first + i];
-        if (walk->trace->events.start_ns[call] < row_start_ns)
+    const struct ap_events *events = &walk->trace->events;
+    int64_t row_start_ns = events->start_ns[row], now_ns = walk->now_ns;
+    for (size_t i = ap_path_last_before(walk->index, blocking, walk->thread, now_ns); i-- > 0;) {
+        uint32_t call = blocking->rows[i];
+        if (events->track[call] != walk->thread || events->start_ns[call] < row_start_ns)
             break;
         int64_t end_ns = ap_row_end_ns(walk->trace, call);
         end_ns = end_ns < now_ns ? end_ns : now_ns;
-        uint32_t awaited = ap_path_awaited(walk->index, first + i, end_ns);
+        uint32_t awaited = ap_path_awaited(walk->index, i, end_ns);
         if (awaited == AP_NO_WORK)
             continue;
         AP_TRY(add_host(walk, end_ns, reterr));
@@ -131,7 +131,7 @@ static enum ap_status step_in_hole(struct walk *walk, int64_t idle_from_ns, stru
         return add_host(walk, idle_from_ns, reterr);
     uint32_t present = last_begun(walk, &walk->index->presence, walk->thread);
     if (present != AP_NO_ROW && ap_row_end_ns(walk->trace, present) >= walk->now_ns) {
-        if (!walk->index->backward[walk->trace->events.track[other]])
+        if (!ap_row_set_has(&walk->index->backward, walk->trace->events.track[other]))
             return add_host(walk, idle_from_ns, reterr);
         AP_TRY(add_host(walk, ap_row_end_ns(walk->trace, other), reterr));
     }

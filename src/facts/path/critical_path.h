@@ -65,7 +65,7 @@ typedef void ap_path_visit(void *self, const struct ap_path_segment *segment);
 
 /** Hands out the segments in order of time; each begins where the one before ended. Host pieces are cut by the rows of
  *  their threads here, so that the path itself stays small. */
-AP_MUST_CHECK enum ap_status ap_critical_path_visit(const struct ap_critical_path *path, const struct ap_trace *trace,
+AP_MUST_CHECK enum ap_status ap_critical_path_visit(const struct ap_critical_path *path, const struct ap_path_index *index,
                                                     const struct ap_row_order *order, ap_path_visit *visit, void *self,
                                                     struct ap_error *reterr);
 

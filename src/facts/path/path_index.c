@@ -35,16 +35,13 @@ static uint8_t name_meaning(struct ap_text name)
     return polls ? AP_PATH_NAME_POLL : 0;
 }
 
-enum ap_status ap_path_names(const struct ap_trace *trace, struct ap_gate *gate, uint8_t **ret_names,
-                             struct ap_error *reterr)
+static enum ap_status list_names(struct ap_path_index *index, struct ap_error *reterr)
 {
-    size_t count = ap_trace_id_count(trace);
-    uint8_t *names;
-    AP_TRY(AP_ALLOC(gate, names, count, reterr));
-    names[0] = 0;
+    size_t count = ap_trace_id_count(index->trace);
+    AP_TRY(AP_ALLOC(index->gate, index->names, count, reterr));
+    index->names[0] = 0;
     for (uint32_t id = 1; id < count; id++)
-        names[id] = name_meaning(ap_trace_text(trace, id));
-    *ret_names = names;
+        index->names[id] = name_meaning(ap_trace_text(index->trace, id));
     return AP_OK;
 }
 
@@ -139,34 +136,67 @@ uint32_t ap_path_work_ended(const struct ap_path_index *index, int64_t ns)
 
 /* ---------------------------------------------------------------------------------------------------- host rows */
 
-static void rows_release(struct ap_path_rows *rows, struct ap_gate *gate)
+/* Of so many tracks it is known where the rows of each begin; of more, where there are so many rows for each. */
+#define TRACKS_FEW 4096
+#define ROWS_MANY 16
+
+static void rows_release(struct ap_path_rows *rows, const struct ap_path_index *index)
 {
-    AP_FREE(gate, rows->rows, rows->capacity);
-    AP_FREE(gate, rows->first, rows->track_count + 1);
-    AP_FREE(gate, rows->asked, rows->track_count + 1);
+    AP_FREE(index->gate, rows->rows, rows->capacity);
+    AP_FREE(index->gate, rows->first, index->track_count + 1);
+    AP_FREE(index->gate, rows->asked, index->track_count + 1);
     *rows = (struct ap_path_rows){ .rows = NULL };
 }
 
-/* With the first one, the tracks before it have none. */
 static enum ap_status rows_add(struct ap_path_rows *rows, struct ap_gate *gate, uint32_t row, struct ap_error *reterr)
 {
-    if (!rows->first)
-        AP_TRY(AP_ALLOC_CLEARED(gate, rows->first, rows->track_count + 1, reterr));
-    if (!rows->asked)
-        AP_TRY(AP_ALLOC_CLEARED(gate, rows->asked, rows->track_count + 1, reterr));
     AP_TRY_ADD(gate, rows->rows, rows->count, rows->capacity, reterr, row);
     return AP_OK;
 }
 
-size_t ap_path_rows_before(const struct ap_path_index *index, const struct ap_path_rows *rows, uint32_t track, int64_t ns)
+static enum ap_status rows_finish(struct ap_path_rows *rows, const struct ap_path_index *index, struct ap_error *reterr)
 {
-    if (!rows->count)
-        return 0;
+    const uint32_t *track = index->trace->events.track;
+    if (!rows->count || (index->track_count > TRACKS_FEW && rows->count / ROWS_MANY < index->track_count))
+        return AP_OK;
+    AP_TRY(AP_ALLOC(index->gate, rows->first, index->track_count + 1, reterr));
+    AP_TRY(AP_ALLOC(index->gate, rows->asked, index->track_count + 1, reterr));
+    for (size_t i = 0, at = 0; i <= index->track_count; i++) {
+        rows->first[i] = (uint32_t)at; /* there are fewer than 2^32 rows in all */
+        while (at < rows->count && track[rows->rows[at]] == i)
+            at++;
+        rows->asked[i] = (uint32_t)at;
+    }
+    return AP_OK;
+}
+
+static size_t search(const struct ap_path_index *index, const struct ap_path_rows *rows, size_t track, int64_t ns)
+{
+    const struct ap_events *events = &index->trace->events;
+    size_t low = 0;
+    AP_BISECT(low, rows->count, at,
+              events->track[rows->rows[at]] < track ||
+                  (events->track[rows->rows[at]] == track && events->start_ns[rows->rows[at]] < ns));
+    return low;
+}
+
+size_t ap_path_first(const struct ap_path_index *index, const struct ap_path_rows *rows, size_t track)
+{
+    return rows->first ? rows->first[track] : search(index, rows, track, INT64_MIN);
+}
+
+size_t ap_path_last_before(const struct ap_path_index *index, const struct ap_path_rows *rows, uint32_t track, int64_t ns)
+{
+    const struct ap_events *events = &index->trace->events;
+    if (!rows->first) {
+        size_t end = search(index, rows, track, ns);
+        return end && events->track[rows->rows[end - 1]] == track ? end : 0;
+    }
     size_t first = rows->first[track], end = rows->asked[track];
-    while (end > first && index->trace->events.start_ns[rows->rows[end - 1]] >= ns)
+    while (end > first && events->start_ns[rows->rows[end - 1]] >= ns)
         end--;
     rows->asked[track] = (uint32_t)end;
-    return end - first;
+    return end > first ? end : 0;
 }
 
 /* A copy that ended within the call that made it: that waited for it. A call that copies from pageable memory comes back
@@ -244,7 +274,7 @@ static enum ap_status list_backward(struct ap_path_index *index, const struct ap
         if (!(index->names[trace->events.name[at.row]] & AP_PATH_NAME_BACKWARD))
             continue;
         AP_TRY_ADD(index->gate, backward->rows, backward->count, backward->capacity, reterr, at.row);
-        index->backward[trace->events.track[at.row]] = true;
+        ap_row_set_add(&index->backward, trace->events.track[at.row]);
     }
     return ap_sort_list(index->gate, backward->rows, backward->count, starts_before, &trace->events, reterr);
 }
@@ -292,12 +322,6 @@ static inline enum ap_status take_host_row(struct ap_path_index *index, uint32_t
     return rows_add(present ? &index->presence : &index->activity, index->gate, row, reterr);
 }
 
-static void end_track(struct ap_path_rows *rows, size_t track)
-{
-    if (rows->count)
-        rows->first[track + 1] = rows->asked[track] = (uint32_t)rows->count; /* there are fewer than 2^32 rows in all */
-}
-
 static enum ap_status scan_threads(struct ap_path_index *index, const struct ap_row_order *order,
                                    const struct backward_rows *backward, const struct ap_key_table *copies,
                                    struct ap_error *reterr)
@@ -308,18 +332,17 @@ static enum ap_status scan_threads(struct ap_path_index *index, const struct ap_
         for (size_t i = order->track_start[track]; is_thread && i < order->track_start[track + 1]; i++)
             if (ap_row_is_of(index->trace, order->rows[i], AP_HOST_KINDS))
                 AP_TRY(take_host_row(index, order->rows[i], backward, &scan, copies, reterr));
-        end_track(&index->activity, track);
-        end_track(&index->presence, track);
-        end_track(&index->blocking, track);
     }
-    return AP_OK;
+    AP_TRY(rows_finish(&index->activity, index, reterr));
+    AP_TRY(rows_finish(&index->presence, index, reterr));
+    return rows_finish(&index->blocking, index, reterr);
 }
 
 static enum ap_status list_host_rows(struct ap_path_index *index, const struct ap_row_order *order, struct ap_error *reterr)
 {
     struct ap_key_table copies = { .gate = index->gate, .keys.gate = index->gate, .map.gate = index->gate };
     struct backward_rows backward = { NULL, 0, 0 };
-    AP_TRY(AP_ALLOC_CLEARED(index->gate, index->backward, index->track_count + 1, reterr));
+    AP_TRY(ap_row_set_init(&index->backward, index->gate, index->track_count, reterr));
     enum ap_status status = find_copies(index, &copies, reterr);
     AP_AND_THEN(status, list_backward(index, order, &backward, reterr));
     AP_AND_THEN(status, scan_threads(index, order, &backward, &copies, reterr));
@@ -334,11 +357,11 @@ enum ap_status ap_path_index_init(struct ap_path_index *index, const struct ap_t
                                   const struct ap_row_order *order, const struct ap_links *links, struct ap_gate *gate,
                                   struct ap_error *reterr)
 {
-    *index = (struct ap_path_index){ .gate = gate, .trace = trace, .track_count = order->track_count };
-    AP_TRY(ap_path_names(trace, gate, &index->names, reterr));
+    *index =
+        (struct ap_path_index){ .gate = gate, .trace = trace, .track_count = order->track_count, .backward.gate = gate };
+    AP_TRY(list_names(index, reterr));
     AP_TRY(list_work(index, links, reterr));
     AP_TRY(list_by_end(gate, NULL, index->work_count, true, index, &index->work_by_end, reterr));
-    index->activity.track_count = index->presence.track_count = index->blocking.track_count = index->track_count;
     AP_TRY(list_host_rows(index, order, reterr));
     AP_TRY(list_by_end(gate, index->activity.rows, index->activity.count, false, trace, &index->activity_by_end, reterr));
     return ap_path_waits_init(index, reterr);
@@ -348,7 +371,7 @@ void ap_path_index_forget_walk(struct ap_path_index *index)
 {
     AP_FREE(index->gate, index->activity_by_end, index->activity.count);
     index->activity_by_end = NULL;
-    rows_release(&index->presence, index->gate);
+    rows_release(&index->presence, index);
 }
 
 void ap_path_index_release(struct ap_path_index *index)
@@ -359,10 +382,10 @@ void ap_path_index_release(struct ap_path_index *index)
     AP_FREE(gate, index->first_work, index->track_count + 1);
     AP_FREE(gate, index->work_by_end, index->work_count);
     AP_FREE(gate, index->activity_by_end, index->activity.count);
-    ap_mem_free(gate, index->backward, index->track_count + 1);
-    rows_release(&index->activity, gate);
-    rows_release(&index->presence, gate);
-    rows_release(&index->blocking, gate);
+    ap_row_set_release(&index->backward);
+    rows_release(&index->activity, index);
+    rows_release(&index->presence, index);
+    rows_release(&index->blocking, index);
     AP_FREE(gate, index->blocking_copy, index->blocking_copy_capacity);
     AP_FREE(gate, index->syncs, index->sync_count);
     AP_FREE(gate, index->waits, index->wait_count);

@@ -5,6 +5,7 @@
 #define AP_PATH_INDEX_H
 
 #include "links.h"
+#include "row_set.h"
 
 #define AP_NO_WORK UINT32_MAX
 
@@ -15,22 +16,18 @@
 #define AP_PATH_NAME_WAIT 8u      /* returns when GPU work is done */
 #define AP_PATH_NAME_BACKWARD 16u /* node of the autograd engine: its thread works for the one that called backward */
 
-/** By name id; free it with ap_mem_free(gate, names, (strings + 1)). */
-AP_MUST_CHECK enum ap_status ap_path_names(const struct ap_trace *trace, struct ap_gate *gate, uint8_t **ret_names,
-                                           struct ap_error *reterr);
-
-/** Rows by track: those of track i stand from first[i] to first[i + 1]; ask with ap_path_first(). */
+/** Rows by track, then start; ask with ap_path_first() and ap_path_last_before(). */
 struct ap_path_rows {
     uint32_t *rows;
-    uint32_t *first; /* NULL where there are no rows, as asked: there may be a million tracks */
+    uint32_t *first; /* by track; NULL, as asked, where there are few rows for each of many tracks: they are searched then */
     uint32_t *asked; /* by track: the end of the rows that may start before what is asked for next */
-    size_t count, capacity, track_count;
+    size_t count, capacity;
 };
 
 struct ap_path_index {
     struct ap_gate *gate;
     const struct ap_trace *trace;
-    uint8_t *names;
+    uint8_t *names; /* by name id: what it means */
     const struct ap_links *links;
     uint32_t *work;        /* GPU work by track, then start: places in links->row; NULL where it stands there so */
     uint32_t *first_work;  /* by track; NULL where there is no work */
@@ -41,7 +38,7 @@ struct ap_path_index {
                                          container, none without duration */
     uint32_t *activity_by_end;    /* of all threads; NULL = in the order of activity */
     struct ap_path_rows presence; /* likewise annotations, Python frames and operators that another thread works for */
-    bool *backward;               /* by track: its thread works for the autograd engine */
+    struct ap_row_set backward;   /* tracks whose thread works for the autograd engine */
     struct ap_path_rows blocking; /* calls that may have waited for GPU work */
     uint32_t *blocking_copy;      /* for each: the copy that it made and waited for; AP_NO_WORK = none */
     size_t blocking_copy_capacity;
@@ -68,14 +65,10 @@ void ap_path_index_forget_walk(struct ap_path_index *index);
 /** The part of it that recorded waits fill; the rest must stand. */
 AP_MUST_CHECK enum ap_status ap_path_waits_init(struct ap_path_index *index, struct ap_error *reterr);
 
-/** Where the rows of the track stand; those of the last one end at that of the number of tracks. */
-static inline size_t ap_path_first(const struct ap_path_rows *rows, size_t track)
-{
-    return rows->first ? rows->first[track] : 0;
-}
-
-/** Number of rows of the track, counted from the first, that start before @ns, which does not grow from call to call. */
-size_t ap_path_rows_before(const struct ap_path_index *index, const struct ap_path_rows *rows, uint32_t track, int64_t ns);
+/** Where the rows of the track begin; those of the last one end at that of the number of tracks. */
+size_t ap_path_first(const struct ap_path_index *index, const struct ap_path_rows *rows, size_t track);
+/** Behind the last row of the track that starts before @ns, which does not grow from call to call; 0 = there is none. */
+size_t ap_path_last_before(const struct ap_path_index *index, const struct ap_path_rows *rows, uint32_t track, int64_t ns);
 /** The work of any stream that ended last, not after @ns; AP_NO_WORK where there is none. */
 uint32_t ap_path_work_ended(const struct ap_path_index *index, int64_t ns);
 /** The GPU work that the blocking call number @blocking waited for, ended by @ns; AP_NO_WORK where it found none running. */

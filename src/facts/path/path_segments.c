@@ -32,7 +32,7 @@ struct cutter {
     const struct ap_trace *trace;
     const struct ap_row_order *order;
     struct ap_gate *gate;
-    uint8_t *names;
+    const uint8_t *names;
     uint32_t *thread_of;    /* by track: number + 1; 0 = the path was not there yet, OVER = no row is left of it. NULL = it
                              * was on no thread yet */
     struct thread *threads; /* of those whose rows are not all over, and free places */
@@ -207,20 +207,20 @@ static enum ap_status cut_pieces(struct cutter *cutter, const struct ap_critical
     return AP_OK;
 }
 
-enum ap_status ap_critical_path_visit(const struct ap_critical_path *path, const struct ap_trace *trace,
+enum ap_status ap_critical_path_visit(const struct ap_critical_path *path, const struct ap_path_index *index,
                                       const struct ap_row_order *order, ap_path_visit *visit, void *self,
                                       struct ap_error *reterr)
 {
-    struct cutter cutter = { .trace = trace, .order = order, .gate = path->gate, .visit = visit, .self = self };
+    struct cutter cutter = {
+        .trace = index->trace, .order = order, .gate = path->gate, .names = index->names, .visit = visit, .self = self
+    };
     cutter.over = (struct thread){ .next_row = AP_NO_ROW, .next_start_ns = INT64_MAX, .open_until_ns = INT64_MAX };
     if (!path->pieces.count)
         return AP_OK;
-    AP_TRY(ap_path_names(trace, cutter.gate, &cutter.names, reterr));
     enum ap_status status = cut_pieces(&cutter, path, reterr);
     for (size_t i = 0; i < cutter.thread_count; i++)
         AP_FREE(cutter.gate, cutter.threads[i].open, cutter.threads[i].capacity);
     AP_FREE(cutter.gate, cutter.threads, cutter.thread_capacity);
     AP_FREE(cutter.gate, cutter.thread_of, order->track_count + 1);
-    ap_mem_free(cutter.gate, cutter.names, ap_trace_id_count(trace));
     return status;
 }

@@ -73,7 +73,8 @@ static enum ap_status mark_calls(struct ap_replay_build *build, struct ap_error 
     const struct ap_path_rows *blocking = &build->index->blocking;
     for (uint32_t track = 0; track < build->index->track_count; track++) {
         int64_t covered_ns = INT64_MIN;
-        for (size_t i = ap_path_first(blocking, track); i < ap_path_first(blocking, track + 1); i++) {
+        size_t end = ap_path_first(build->index, blocking, track + 1);
+        for (size_t i = ap_path_first(build->index, blocking, track); i < end; i++) {
             uint32_t row = blocking->rows[i];
             int64_t end_ns = ap_row_end_ns(build->trace, row);
             if (end_ns <= covered_ns)
@@ -119,8 +120,8 @@ static size_t hole_around(const struct ap_replay_build *build, uint32_t row)
 {
     const struct ap_trace *trace = build->trace;
     const struct ap_path_rows *activity = &build->index->activity;
-    size_t first = ap_path_first(activity, build->main_track), end = ap_path_first(activity, build->main_track + 1);
-    size_t behind = first;
+    size_t first = ap_path_first(build->index, activity, build->main_track), behind = first;
+    size_t end = ap_path_first(build->index, activity, build->main_track + 1);
     AP_BISECT(behind, end, at, trace->events.start_ns[activity->rows[at]] < trace->events.start_ns[row]);
     if (behind > first && ap_row_end_ns(trace, activity->rows[behind - 1]) > trace->events.start_ns[row])
         return SIZE_MAX;
@@ -159,7 +160,7 @@ static enum ap_status close_turn(struct ap_replay_build *build, struct gathered 
     if (!turn->open)
         return AP_OK;
     turn->open = false;
-    if (turn->hole < ap_path_first(activity, build->main_track + 1))
+    if (turn->hole < ap_path_first(build->index, activity, build->main_track + 1))
         back_ns = build->trace->events.start_ns[activity->rows[turn->hole]];
     return mark_turn(build, turn->track, turn->start_ns, turn->end_ns, back_ns, reterr);
 }
@@ -170,11 +171,12 @@ static enum ap_status mark_turns_of(struct ap_replay_build *build, uint32_t trac
 {
     const struct ap_path_rows *activity = &build->index->activity;
     struct gathered turn = { .track = track };
-    for (size_t i = ap_path_first(activity, track); i < ap_path_first(activity, track + 1); i++) {
+    size_t end = ap_path_first(build->index, activity, track + 1);
+    for (size_t i = ap_path_first(build->index, activity, track); i < end; i++) {
         uint32_t row = activity->rows[i];
         if (!is_work(build, row))
             continue;
-        size_t hole = build->index->backward[track] ? hole_around(build, row) : SIZE_MAX;
+        size_t hole = ap_row_set_has(&build->index->backward, track) ? hole_around(build, row) : SIZE_MAX;
         int64_t start_ns = build->trace->events.start_ns[row];
         if (turn.open && (hole != turn.hole || start_ns - turn.end_ns > LONG_HOLE_NS))
             AP_TRY(close_turn(build, &turn, reterr));

@@ -55,10 +55,7 @@ void ap_op_stats_forget_names(struct ap_op_stats *stats)
     free_totals(stats->gate, &stats->cpu, count);
     if (!stats->alike)
         free_totals(stats->gate, &stats->operators, count);
-    AP_FREE(stats->gate, stats->busy_ns, stats->thread_count);
     stats->cpu = stats->operators = (struct ap_name_totals){ .count = NULL };
-    stats->busy_ns = NULL;
-    stats->thread_count = 0;
 }
 
 void ap_op_stats_release(struct ap_op_stats *stats)
@@ -80,7 +77,7 @@ static void look_at_rows(struct ap_op_stats *stats, const struct ap_trace *trace
         if (trace->events.name[row] > stats->name_count)
             stats->name_count = trace->events.name[row];
         if (trace->events.track[row] >= stats->thread_count)
-            stats->thread_count = (size_t)trace->events.track[row] + 1;
+            stats->thread_count = trace->events.track[row] + 1;
     }
 }
 
@@ -249,8 +246,6 @@ enum ap_status ap_op_stats_init(struct ap_op_stats *stats, const struct ap_trace
     if (!new_totals(gate, &stats->cpu, count, calls) ||
         (!stats->alike && !new_totals(gate, &stats->operators, count, calls)))
         return ap_fail_memory(gate, reterr);
-    if (stats->thread_count && !new_column(gate, (void **)&stats->busy_ns, stats->thread_count, sizeof(stats->busy_ns[0])))
-        return ap_fail_memory(gate, reterr);
     if (stats->alike)
         stats->operators = stats->cpu;
     add_plain_sums(stats, trace);
@@ -263,12 +258,16 @@ enum ap_status ap_op_stats_nest(struct ap_op_stats *stats, const struct ap_trace
     struct nesting nesting = { .stats = stats, .trace = trace };
     nesting.tolerance_ns = in_whole_microseconds(trace) ? TOLERANCE_US_FILE_NS : TOLERANCE_NS_FILE_NS;
     enum ap_status status = AP_OK;
-    for (size_t track = 0; track < stats->thread_count && status == AP_OK; track++) {
+    int64_t most_ns = 0;
+    for (uint32_t track = 0; track < stats->thread_count && status == AP_OK; track++) {
+        int64_t busy_ns = 0;
         if (order->track_start[track] < order->track_start[track + 1])
             status = nest_thread(&nesting, order->rows + order->track_start[track],
-                                 order->track_start[track + 1] - order->track_start[track], &stats->busy_ns[track], reterr);
-        if (stats->busy_ns[track] > stats->busy_ns[stats->busiest])
+                                 order->track_start[track + 1] - order->track_start[track], &busy_ns, reterr);
+        if (busy_ns > most_ns) {
+            most_ns = busy_ns;
             stats->busiest = track;
+        }
     }
     ap_mem_free(stats->gate, nesting.operators.open, nesting.operators.capacity * sizeof(struct open_row));
     ap_mem_free(stats->gate, nesting.with_runtime.open, nesting.with_runtime.capacity * sizeof(struct open_row));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * op_stats.h - totals and self times by row name, and busy times by thread.
+ * op_stats.h - totals and self times by row name, and which thread is busiest.
  * Self time of a row: the time during which it is the innermost open one among the operator rows of its thread; so the
  * self times of a thread add up to the union of its rows, also where rows cross. */
 #ifndef AP_OP_STATS_H
@@ -26,22 +26,21 @@ struct ap_op_stats {
     int64_t operator_self_ns;
     uint64_t short_count; /* operator rows with less than AP_SHORT_SELF_NS of self time */
     int64_t short_self_ns;
-    int64_t *busy_ns;    /* by track: union of operator rows */
-    size_t thread_count; /* tracks below it; the others have no such rows */
-    size_t busiest;      /* track with most of it */
+    uint32_t thread_count; /* tracks below it; the others have no such rows */
+    uint32_t busiest;      /* track with the longest union of operator rows */
     uint64_t straddle_count, mismatch_count;
     bool overflowed;
 };
 
 #define AP_SHORT_SELF_NS 10000
 
-/** All but self times, busy times and what is counted with them. */
+/** All but self times, the busiest thread and what is counted with them. */
 AP_MUST_CHECK enum ap_status ap_op_stats_init(struct ap_op_stats *stats, const struct ap_trace *trace, struct ap_gate *gate,
                                               struct ap_error *reterr);
 /** The rest, after it. */
 AP_MUST_CHECK enum ap_status ap_op_stats_nest(struct ap_op_stats *stats, const struct ap_trace *trace,
                                               const struct ap_row_order *order, struct ap_error *reterr);
-/** What is told of names and threads is not needed any more: of millions it is large. */
+/** What is told of names is not needed any more: of millions it is large. */
 void ap_op_stats_forget_names(struct ap_op_stats *stats);
 void ap_op_stats_release(struct ap_op_stats *stats);
 

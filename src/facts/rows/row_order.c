@@ -8,15 +8,6 @@
 
 #include "poison.h"
 
-#define KINDS (AP_HOST_KINDS | AP_GPU_KINDS | 1u << AP_KIND_overhead | 1u << AP_KIND_gpu_sync | 1u << AP_KIND_accelerator)
-
-static inline bool has_place(const struct ap_trace *trace, size_t row)
-{
-    uint8_t tag = trace->events.tag[row];
-    return (KINDS >> ap_row_kind(tag) & 1 || tag & AP_ROW_CPU_CATEGORY) && trace->events.start_ns[row] != AP_START_UNKNOWN &&
-           trace->events.dur_ns[row] >= 0;
-}
-
 static void fill_holds(uint8_t holds[AP_ROW_KIND_MASK + 1])
 {
     for (unsigned kind = 0; kind <= AP_ROW_KIND_MASK; kind++)
@@ -36,7 +27,7 @@ static void count_rows(struct ap_row_order *order, const struct ap_trace *trace)
     uint8_t holds[AP_ROW_KIND_MASK + 1];
     fill_holds(holds);
     for (size_t row = 0; row < trace->events.count; row++)
-        if (has_place(trace, row)) {
+        if (ap_row_has_place(trace, row)) {
             uint32_t track = trace->events.track[row];
             order->track_start[track + 1]++;
             order->track_holds[track] |= holds[ap_row_kind(trace->events.tag[row])];
@@ -57,7 +48,7 @@ static void place_rows(struct ap_row_order *order, const struct ap_trace *trace,
     for (size_t track = 0; track < order->track_count; track++)
         placed[track] = (struct placed){ AP_NO_ROW, false };
     for (size_t row = 0; row < trace->events.count; row++) {
-        if (!has_place(trace, row))
+        if (!ap_row_has_place(trace, row))
             continue;
         struct placed *before = &placed[trace->events.track[row]];
         order->rows[order->track_start[trace->events.track[row]]++] = (uint32_t)row;

@@ -6,6 +6,17 @@
 
 #include "trace.h"
 
+#define AP_ORDERED_KINDS \
+    (AP_HOST_KINDS | AP_GPU_KINDS | 1u << AP_KIND_overhead | 1u << AP_KIND_gpu_sync | 1u << AP_KIND_accelerator)
+
+/** Is the row in the order? */
+static inline bool ap_row_has_place(const struct ap_trace *trace, size_t row)
+{
+    uint8_t tag = trace->events.tag[row];
+    return (AP_ORDERED_KINDS >> ap_row_kind(tag) & 1 || tag & AP_ROW_CPU_CATEGORY) &&
+           trace->events.start_ns[row] != AP_START_UNKNOWN && trace->events.dur_ns[row] >= 0;
+}
+
 struct ap_row_order {
     struct ap_gate *gate;
     uint32_t *rows; /* row numbers, track by track; start ascending, then end descending, then file order */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * row_set.h - some of a trace's rows, numbered in order of rows: one bit a row and four bytes for each 64. */
+ * row_set.h - some of a trace's rows or tracks, numbered in their order: one bit each and four bytes for
+ * each 64. */
 #ifndef AP_ROW_SET_H
 #define AP_ROW_SET_H
 

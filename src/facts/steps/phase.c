@@ -119,7 +119,7 @@ struct finding {
     struct ap_step_cursor step;
     struct marks marks;
     int64_t *last_backward_ns; /* by step; the last entry: without steps, of the whole trace */
-    bool *has_step;            /* by track */
+    struct ap_row_set step_tracks;
 };
 
 static void note_backward(struct finding *finding, uint32_t row)
@@ -127,7 +127,7 @@ static void note_backward(struct finding *finding, uint32_t row)
     int64_t start_ns = finding->trace->events.start_ns[row];
     size_t step = ap_step_cursor_at(&finding->step, start_ns);
     finding->phases->has_backward = true;
-    finding->phases->track_is_backward[finding->trace->events.track[row]] = true;
+    ap_row_set_add(&finding->phases->backward_tracks, finding->trace->events.track[row]);
     if (finding->last_backward_ns[step] < start_ns)
         finding->last_backward_ns[step] = start_ns;
 }
@@ -184,7 +184,8 @@ static uint8_t weak_phase(struct finding *finding, uint32_t row)
         return AP_PHASE_other;
     if (!phases->has_backward)
         return forward;
-    if (phases->track_is_backward[track] && finding->steps->count && !finding->has_step[track])
+    if (finding->steps->count && ap_row_set_has(&phases->backward_tracks, track) &&
+        !ap_row_set_has(&finding->step_tracks, track))
         return AP_PHASE_backward;
     int64_t start_ns = finding->trace->events.start_ns[row];
     return start_ns < finding->last_backward_ns[ap_step_cursor_at(&finding->step, start_ns)] ? AP_PHASE_forward
@@ -211,12 +212,12 @@ static enum ap_status find(struct finding *finding, struct ap_error *reterr)
     struct ap_phases *phases = finding->phases;
     const struct ap_trace *trace = finding->trace;
     enum ap_status status = AP_ALLOC(phases->gate, finding->last_backward_ns, finding->steps->count + 1, reterr);
-    AP_AND_THEN(status, AP_ALLOC_CLEARED(phases->gate, finding->has_step, trace->track_count, reterr));
+    AP_AND_THEN(status, ap_row_set_init(&finding->step_tracks, phases->gate, trace->track_count, reterr));
     if (status == AP_OK) {
         for (size_t i = 0; i <= finding->steps->count; i++)
             finding->last_backward_ns[i] = INT64_MIN;
         for (size_t i = 0; i < finding->steps->count; i++)
-            finding->has_step[trace->events.track[finding->steps->steps[i].row]] = true;
+            ap_row_set_add(&finding->step_tracks, trace->events.track[finding->steps->steps[i].row]);
         status = marks_init(&finding->marks, trace, phases->gate, reterr);
         if (status == AP_OK) {
             find_marked(finding);
@@ -225,7 +226,7 @@ static enum ap_status find(struct finding *finding, struct ap_error *reterr)
         marks_release(&finding->marks);
     }
     AP_FREE(phases->gate, finding->last_backward_ns, finding->steps->count + 1);
-    AP_FREE(phases->gate, finding->has_step, trace->track_count);
+    ap_row_set_release(&finding->step_tracks);
     return status;
 }
 
@@ -233,22 +234,20 @@ enum ap_status ap_phases_init(struct ap_phases *phases, const struct ap_trace *t
                               const struct ap_host_tree *tree, const struct ap_steps *steps,
                               const struct ap_kernel_families *families, struct ap_gate *gate, struct ap_error *reterr)
 {
-    *phases = (struct ap_phases){ .gate = gate, .families = families };
+    *phases = (struct ap_phases){ .gate = gate, .backward_tracks.gate = gate, .families = families };
     if (!trace->events.count || !trace->track_count)
         return AP_OK;
     AP_TRY(AP_ALLOC(gate, phases->of_row, trace->events.count, reterr));
     phases->count = trace->events.count;
     memset(phases->of_row, AP_PHASE_unknown, phases->count);
-    phases->track_is_backward = ap_mem_cleared(gate, trace->track_count * sizeof(bool));
-    if (!phases->track_is_backward)
-        return ap_fail_memory(gate, reterr);
-    phases->track_count = trace->track_count;
+    AP_TRY(ap_row_set_init(&phases->backward_tracks, gate, trace->track_count, reterr));
     struct finding finding = { .phases = phases,
                                .trace = trace,
                                .order = order,
                                .tree = tree,
                                .steps = steps,
                                .step = { steps, 0 },
+                               .step_tracks.gate = gate,
                                .marks.gate = gate };
     return find(&finding, reterr);
 }
@@ -256,7 +255,7 @@ enum ap_status ap_phases_init(struct ap_phases *phases, const struct ap_trace *t
 void ap_phases_release(struct ap_phases *phases)
 {
     ap_mem_free(phases->gate, phases->of_row, phases->count);
-    ap_mem_free(phases->gate, phases->track_is_backward, phases->track_count * sizeof(bool));
+    ap_row_set_release(&phases->backward_tracks);
     *phases = (struct ap_phases){ .gate = phases->gate };
 }
 

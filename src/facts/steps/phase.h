@@ -7,6 +7,7 @@
 
 #include "kernel_family.h"
 #include "links.h"
+#include "row_set.h"
 #include "steps.h"
 
 enum ap_phase {
@@ -28,8 +29,7 @@ struct ap_phases {
     uint8_t *of_row; /* by row: the phase of host rows */
     size_t count;
     bool has_backward;
-    bool *track_is_backward; /* by track: it has backward rows */
-    size_t track_count;
+    struct ap_row_set backward_tracks; /* those that have backward rows */
     const struct ap_kernel_families *families;
 };
 

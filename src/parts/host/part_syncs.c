@@ -123,45 +123,6 @@ static void add_names(const struct ap_trace *trace, const struct ap_cause *cause
     ap_add_name(trace, model, row, "line", cause->line);
 }
 
-static enum ap_status add_causes(struct ap_part_context *context, struct ap_cause *causes, size_t count,
-                                 struct ap_model *model, struct ap_value *sync, struct ap_error *reterr)
-{
-    struct ap_value *list = ap_add_list(model, sync, "by_cause");
-    uint32_t *order;
-    AP_TRY(ap_causes_sum(causes, &count, context->gate, &context->overflowed, reterr));
-    AP_TRY(ap_causes_rank(causes, count, context->options->top_n, context->gate, &order, &count, reterr));
-    for (size_t i = 0; i < count; i++) {
-        const struct ap_cause *cause = &causes[order[i]];
-        struct ap_value *row = ap_add_object(model, list, NULL);
-        add_names(context->trace, cause, model, row);
-        ap_add_count(model, row, "count", cause->count);
-        ap_add_time(model, row, "blocked_us", cause->time_ns);
-        add_idle(context, cause->weight_ns, model, row);
-        ap_add_place(context->trace, cause->row, model, ap_add_object(model, row, "worst"));
-    }
-    AP_FREE(context->gate, order, count);
-    return AP_OK;
-}
-
-static enum ap_status add_calls(struct ap_part_context *context, const struct ap_waits *waits, const struct ap_cause *causes,
-                                size_t count, struct ap_model *model, struct ap_value *sync, struct ap_error *reterr)
-{
-    struct ap_value *list = ap_add_list(model, sync, "calls");
-    uint32_t *order;
-    AP_TRY(ap_causes_rank(causes, count, context->options->top_n, context->gate, &order, &count, reterr));
-    for (size_t i = 0; i < count; i++) {
-        const struct ap_cause *cause = &causes[order[i]];
-        struct ap_value *row = ap_add_object(model, list, NULL);
-        add_names(context->trace, cause, model, row);
-        ap_add_time(model, row, "blocked_us", cause->time_ns);
-        add_idle(context, cause->weight_ns, model, row);
-        ap_add_bool(model, row, "at_end", waits->waits[order[i]].at_end);
-        ap_add_place(context->trace, cause->row, model, row);
-    }
-    AP_FREE(context->gate, order, count);
-    return AP_OK;
-}
-
 static struct ap_cause cause_of(const struct ap_trace *trace, const struct ap_wait *wait)
 {
     return (struct ap_cause){
@@ -178,21 +139,75 @@ static struct ap_cause cause_of(const struct ap_trace *trace, const struct ap_wa
     };
 }
 
+static enum ap_status sum_causes(struct ap_part_context *context, const struct ap_waits *waits, struct ap_cause_sums *sums,
+                                 struct ap_error *reterr)
+{
+    for (size_t i = 0; i < waits->count; i++) {
+        struct ap_cause cause = cause_of(context->trace, &waits->waits[i]);
+        if (counts(&waits->waits[i]))
+            AP_TRY(ap_causes_add(sums, &cause, context->gate, &context->overflowed, reterr));
+    }
+    return ap_causes_sum(sums->list, &sums->count, context->gate, &context->overflowed, reterr);
+}
+
+static enum ap_status add_causes(struct ap_part_context *context, const struct ap_cause_sums *sums, struct ap_model *model,
+                                 struct ap_value *sync, struct ap_error *reterr)
+{
+    struct ap_value *list = ap_add_list(model, sync, "by_cause");
+    uint32_t *order;
+    size_t count;
+    AP_TRY(ap_causes_rank(sums->list, sums->count, context->options->top_n, context->gate, &order, &count, reterr));
+    for (size_t i = 0; i < count; i++) {
+        const struct ap_cause *cause = &sums->list[order[i]];
+        struct ap_value *row = ap_add_object(model, list, NULL);
+        add_names(context->trace, cause, model, row);
+        ap_add_count(model, row, "count", cause->count);
+        ap_add_time(model, row, "blocked_us", cause->time_ns);
+        add_idle(context, cause->weight_ns, model, row);
+        ap_add_place(context->trace, cause->row, model, ap_add_object(model, row, "worst"));
+    }
+    AP_FREE(context->gate, order, count);
+    return AP_OK;
+}
+
+static bool costs_more(const void *context, uint32_t a, uint32_t b)
+{
+    const struct ap_wait *x = (const struct ap_wait *)context + a, *y = (const struct ap_wait *)context + b;
+    AP_LARGER_FIRST(x->idle_ns, y->idle_ns);
+    AP_LARGER_FIRST(x->blocked_ns, y->blocked_ns);
+    return x->row != y->row ? x->row < y->row : a < b;
+}
+
+static enum ap_status add_calls(struct ap_part_context *context, const struct ap_waits *waits, struct ap_model *model,
+                                struct ap_value *sync, struct ap_error *reterr)
+{
+    struct ap_value *list = ap_add_list(model, sync, "calls");
+    uint32_t *order;
+    size_t count;
+    AP_TRY(ap_top_indices(context->gate, (uint32_t)waits->count, context->options->top_n, costs_more, waits->waits, &order,
+                          &count, reterr));
+    for (size_t i = 0; i < count; i++) {
+        const struct ap_wait *wait = &waits->waits[order[i]];
+        struct ap_cause cause = cause_of(context->trace, wait);
+        struct ap_value *row = ap_add_object(model, list, NULL);
+        add_names(context->trace, &cause, model, row);
+        ap_add_time(model, row, "blocked_us", wait->blocked_ns);
+        add_idle(context, wait->idle_ns, model, row);
+        ap_add_bool(model, row, "at_end", wait->at_end);
+        ap_add_place(context->trace, wait->row, model, row);
+    }
+    AP_FREE(context->gate, order, count);
+    return AP_OK;
+}
+
 static enum ap_status add_lists(struct ap_part_context *context, const struct ap_waits *waits, struct ap_model *model,
                                 struct ap_value *sync, struct ap_error *reterr)
 {
-    size_t count = waits->count, counted = 0, bytes = count * sizeof(struct ap_cause);
-    struct ap_cause *causes = ap_mem_resize(context->gate, NULL, 0, bytes + sizeof(struct ap_cause));
-    if (!causes)
-        return ap_fail_memory(context->gate, reterr);
-    for (size_t i = 0; i < count; i++)
-        causes[i] = cause_of(context->trace, &waits->waits[i]);
-    enum ap_status status = add_calls(context, waits, causes, count, model, sync, reterr);
-    for (size_t i = 0; i < count; i++)
-        if (counts(&waits->waits[i]))
-            causes[counted++] = causes[i];
-    AP_AND_THEN(status, add_causes(context, causes, counted, model, sync, reterr));
-    ap_mem_free(context->gate, causes, bytes + sizeof(struct ap_cause));
+    struct ap_cause_sums sums = { .list = NULL };
+    AP_TRY(add_calls(context, waits, model, sync, reterr));
+    enum ap_status status = sum_causes(context, waits, &sums, reterr);
+    AP_AND_THEN(status, add_causes(context, &sums, model, sync, reterr));
+    ap_causes_release(&sums, context->gate);
     return status;
 }
 

@@ -28,8 +28,9 @@ static enum part_kind part_kind_of(const struct ap_trace *trace, const struct ap
     }
 }
 
-/* All segments of one kind by name; all NULL where there is none of the kind. A part is a name and a kind: its number is
- * that of the name behind those of all names of the kinds before; there are less than 2^32 in all, as texts take bytes. */
+/* All segments of one kind by name; all NULL where there is none of the kind, or another one is summed meanwhile. A part is
+ * a name and a kind: its number is that of the name behind those of all names of the kinds before; there are less than 2^32
+ * in all, as texts take bytes. */
 struct parts_of_kind {
     int64_t *dur_ns;   /* 0 = no part */
     uint32_t *longest; /* number + 1 in longest_of, while that is kept */
@@ -43,6 +44,16 @@ struct part_longest {
 };
 
 #define PARTS_FEW 8192
+#define NAMES_FEW 65536 /* of more the kinds are summed one after the other: of each, the path is gone along once more */
+
+/* One that is listed. */
+struct part {
+    uint32_t name;
+    enum part_kind kind;
+    int64_t dur_ns;
+    struct part_longest longest;
+};
+
 #define LONGEST_COUNT 100 /* segments listed at most; all of them are in the trace that --trace-out writes */
 
 struct composition {
@@ -53,10 +64,14 @@ struct composition {
     const struct ap_steps *steps;
     size_t step;                             /* steps before it ended before the segment */
     int64_t steady_ns[AP_PATH_CLASS_COUNT_]; /* within steps that are neither cold nor cut */
+    unsigned kinds;                          /* that are summed: bit 1 << kind */
     struct parts_of_kind parts[PART_KIND_COUNT];
     size_t name_count, part_count;
-    struct part_longest *longest_of; /* of each part in order of first sight; NULL = there are more than few */
+    bool keeps_longest;
+    struct part_longest *longest_of; /* of each part in order of first sight */
     size_t longest_of_capacity;
+    struct part *listed;
+    size_t listed_count, listed_capacity;
     struct ap_path_segment longest[LONGEST_COUNT]; /* in order */
     size_t longest_count, longest_limit;
     enum ap_status status; /* of adding parts */
@@ -111,14 +126,15 @@ static void forget_longest(struct composition *sums)
     AP_FREE(sums->gate, sums->longest_of, sums->longest_of_capacity);
     sums->longest_of = NULL;
     sums->longest_of_capacity = 0;
+    sums->keeps_longest = false;
 }
 
 static enum ap_status begin_part(struct composition *sums, uint32_t *longest)
 {
-    if (++sums->part_count > PARTS_FEW) {
+    if (++sums->part_count > PARTS_FEW)
         forget_longest(sums);
+    if (!sums->keeps_longest)
         return AP_OK;
-    }
     AP_TRY(AP_RESERVE(sums->gate, sums->longest_of, sums->longest_of_capacity, sums->part_count, NULL));
     sums->longest_of[sums->part_count - 1] = (struct part_longest){ .dur_ns = -1 };
     *longest = (uint32_t)sums->part_count;
@@ -128,7 +144,7 @@ static enum ap_status begin_part(struct composition *sums, uint32_t *longest)
 static enum ap_status begin_kind(const struct composition *sums, struct parts_of_kind *parts)
 {
     AP_TRY(AP_ALLOC_CLEARED(sums->gate, parts->dur_ns, sums->name_count, NULL));
-    return sums->part_count < PARTS_FEW ? AP_ALLOC_CLEARED(sums->gate, parts->longest, sums->name_count, NULL) : AP_OK;
+    return sums->keeps_longest ? AP_ALLOC_CLEARED(sums->gate, parts->longest, sums->name_count, NULL) : AP_OK;
 }
 
 static void keep_longest(struct part_longest *longest, const struct ap_path_segment *segment)
@@ -140,7 +156,10 @@ static void keep_longest(struct part_longest *longest, const struct ap_path_segm
 
 static enum ap_status add_to_part(struct composition *sums, const struct ap_path_segment *segment)
 {
-    struct parts_of_kind *parts = &sums->parts[part_kind_of(sums->trace, segment)];
+    enum part_kind kind = part_kind_of(sums->trace, segment);
+    struct parts_of_kind *parts = &sums->parts[kind];
+    if (!(sums->kinds >> kind & 1))
+        return AP_OK;
     uint32_t name = sums->trace->events.name[segment->row];
     if (!parts->dur_ns)
         AP_TRY(begin_kind(sums, parts));
@@ -165,12 +184,18 @@ static void add_segment(void *self, const struct ap_path_segment *segment)
         sums->status = add_to_part(sums, segment);
 }
 
+static void add_again(void *self, const struct ap_path_segment *segment)
+{
+    struct composition *sums = self;
+    if (segment->row != AP_NO_ROW && sums->status == AP_OK)
+        sums->status = add_to_part(sums, segment);
+}
+
 /* Parts that are listed of more than few. */
 struct listed_parts {
     const struct ap_trace *trace;
     struct ap_pair_map numbers; /* (name, kind) */
-    struct part_longest *longest;
-    size_t count;
+    struct part *parts;
 };
 
 static void look_for_longest(void *self, const struct ap_path_segment *segment)
@@ -181,7 +206,7 @@ static void look_for_longest(void *self, const struct ap_path_segment *segment)
     uint32_t number = ap_pair_map_find(&listed->numbers, listed->trace->events.name[segment->row],
                                        (uint32_t)part_kind_of(listed->trace, segment));
     if (number != AP_PAIR_NONE)
-        keep_longest(&listed->longest[number], segment);
+        keep_longest(&listed->parts[number].longest, segment);
 }
 
 /* -------------------------------------------------------------------------------------------------------- report */
@@ -277,39 +302,93 @@ static bool part_before(const void *context, uint32_t a, uint32_t b)
     return order ? order < 0 : a < b;
 }
 
-static void add_part(const struct composition *sums, uint32_t number, const struct part_longest *longest, int64_t total_ns,
-                     struct ap_model *model, struct ap_value *list)
+/* Lists the first of the parts that were @summed, which are forgotten. */
+static enum ap_status list_parts(struct composition *sums, uint64_t limit, size_t summed, struct ap_error *reterr)
 {
-    struct ap_value *row = ap_add_object(model, list, NULL);
-    ap_add_text(model, row, "name", ap_trace_text(sums->trace, name_of(sums, number)));
-    ap_add_string(model, row, "kind", part_kind_names[kind_of(sums, number)]);
-    ap_add_time(model, row, "total_dur_us", part_ns(sums, number));
-    ap_add_count(model, row, "segments", longest->segments);
-    ap_add_quotient(model, row, "share_ratio", (double)part_ns(sums, number), (double)total_ns);
-    ap_add_time(model, row, "start_us", longest->start_ns);
-    ap_add_time(model, row, "dur_us", longest->dur_ns);
-    ap_add_track(sums->trace, longest->track, model, row);
+    uint32_t *order;
+    size_t count;
+    if (!summed)
+        return AP_OK;
+    limit = limit && limit < summed ? limit : summed;
+    AP_TRY(ap_top_indices(sums->gate, (uint32_t)(PART_KIND_COUNT * sums->name_count), limit, part_before, sums, &order,
+                          &count, reterr));
+    enum ap_status status = AP_OK;
+    for (size_t i = 0; i < count && status == AP_OK; i++) {
+        enum part_kind kind = kind_of(sums, order[i]);
+        struct part part = { name_of(sums, order[i]), kind, part_ns(sums, order[i]), { .dur_ns = -1 } };
+        if (sums->keeps_longest)
+            part.longest = sums->longest_of[sums->parts[kind].longest[part.name] - 1];
+        status = AP_RESERVE(sums->gate, sums->listed, sums->listed_capacity, sums->listed_count + 1, reterr);
+        if (status == AP_OK)
+            sums->listed[sums->listed_count++] = part;
+    }
+    AP_FREE(sums->gate, order, count);
+    for (size_t i = 0; i < PART_KIND_COUNT; i++) {
+        AP_FREE(sums->gate, sums->parts[i].dur_ns, sums->name_count);
+        sums->parts[i].dur_ns = NULL;
+    }
+    return status;
 }
 
-/* The longest segment of each part of the list, in its order. */
-static enum ap_status find_longest(const struct ap_part_context *context, const struct composition *sums,
-                                   const uint32_t *order, size_t count, struct listed_parts *ret_listed,
-                                   struct ap_error *reterr)
+static bool listed_before(const void *context, uint32_t a, uint32_t b)
 {
-    *ret_listed = (struct listed_parts){ .trace = sums->trace, .numbers.gate = context->gate };
-    AP_TRY(AP_ALLOC(context->gate, ret_listed->longest, count, reterr));
-    ret_listed->count = count;
-    for (size_t i = 0; i < count; i++) {
-        uint32_t number;
-        uint32_t name = name_of(sums, order[i]);
-        enum part_kind kind = kind_of(sums, order[i]);
-        ret_listed->longest[i] =
-            sums->longest_of ? sums->longest_of[sums->parts[kind].longest[name] - 1] : (struct part_longest){ .dur_ns = -1 };
-        AP_TRY(ap_pair_map_add(&ret_listed->numbers, name, kind, &number, reterr));
+    const struct composition *sums = context;
+    const struct part *x = &sums->listed[a], *y = &sums->listed[b];
+    AP_LARGER_FIRST(x->dur_ns, y->dur_ns);
+    int order = ap_trace_compare_texts(sums->trace, x->name, y->name);
+    return order ? order < 0 : a < b;
+}
+
+static enum ap_status visit(const struct ap_part_context *context, ap_path_visit *visitor, void *self,
+                            struct ap_error *reterr)
+{
+    return ap_critical_path_visit(&context->facts->path, &context->facts->path_index, &context->facts->order, visitor, self,
+                                  reterr);
+}
+
+/* Goes along the path, once where names are few. */
+static enum ap_status sum_path(const struct ap_part_context *context, struct composition *sums, struct ap_error *reterr)
+{
+    const unsigned all = (1u << PART_KIND_COUNT) - 1;
+    sums->keeps_longest = sums->name_count <= NAMES_FEW;
+    for (unsigned kind = 0; kind < PART_KIND_COUNT; kind++) {
+        size_t before = sums->part_count;
+        sums->kinds = sums->name_count <= NAMES_FEW ? all : 1u << kind;
+        AP_TRY(visit(context, kind ? add_again : add_segment, sums, reterr));
+        if (sums->status != AP_OK)
+            return ap_fail_memory(context->gate, reterr);
+        AP_TRY(list_parts(sums, context->options->top_n, sums->part_count - before, reterr));
+        if (sums->kinds == all)
+            break;
     }
-    return sums->longest_of ? AP_OK
-                            : ap_critical_path_visit(&context->facts->path, sums->trace, &context->facts->order,
-                                                     look_for_longest, ret_listed, reterr);
+    return AP_OK;
+}
+
+/* The longest segment of each part that is listed. */
+static enum ap_status find_longest(const struct ap_part_context *context, struct composition *sums, struct ap_error *reterr)
+{
+    struct listed_parts listed = { .trace = sums->trace, .numbers.gate = context->gate, .parts = sums->listed };
+    enum ap_status status = AP_OK;
+    uint32_t number;
+    for (size_t i = 0; i < sums->listed_count && status == AP_OK; i++)
+        status = ap_pair_map_add(&listed.numbers, sums->listed[i].name, sums->listed[i].kind, &number, reterr);
+    AP_AND_THEN(status, visit(context, look_for_longest, &listed, reterr));
+    ap_pair_map_release(&listed.numbers);
+    return status;
+}
+
+static void add_part(const struct composition *sums, const struct part *part, int64_t total_ns, struct ap_model *model,
+                     struct ap_value *list)
+{
+    struct ap_value *row = ap_add_object(model, list, NULL);
+    ap_add_text(model, row, "name", ap_trace_text(sums->trace, part->name));
+    ap_add_string(model, row, "kind", part_kind_names[part->kind]);
+    ap_add_time(model, row, "total_dur_us", part->dur_ns);
+    ap_add_count(model, row, "segments", part->longest.segments);
+    ap_add_quotient(model, row, "share_ratio", (double)part->dur_ns, (double)total_ns);
+    ap_add_time(model, row, "start_us", part->longest.start_ns);
+    ap_add_time(model, row, "dur_us", part->longest.dur_ns);
+    ap_add_track(sums->trace, part->longest.track, model, row);
 }
 
 /* What is not listed adds up here, also what has no name. */
@@ -323,27 +402,25 @@ static void add_other(const struct composition *sums, int64_t listed_ns, uint64_
     ap_add_quotient(model, other, "share_ratio", (double)(total_ns - listed_ns), (double)total_ns);
 }
 
-static enum ap_status add_parts(const struct ap_part_context *context, const struct composition *sums, int64_t total_ns,
+static enum ap_status add_parts(const struct ap_part_context *context, struct composition *sums, int64_t total_ns,
                                 struct ap_model *model, struct ap_value *to, struct ap_error *reterr)
 {
     struct ap_value *list = ap_add_list(model, to, "operators");
-    struct listed_parts listed;
     int64_t listed_ns = 0;
     uint64_t listed_segments = 0;
-    uint32_t *order, all = sums->part_count ? (uint32_t)(PART_KIND_COUNT * sums->name_count) : 0;
-    size_t count, top_n = context->options->top_n;
-    top_n = top_n && top_n < sums->part_count ? top_n : sums->part_count;
-    AP_TRY(ap_top_indices(context->gate, all, top_n, part_before, sums, &order, &count, reterr));
-    enum ap_status status = find_longest(context, sums, order, count, &listed, reterr);
-    for (size_t i = 0; status == AP_OK && i < count; i++) {
-        add_part(sums, order[i], &listed.longest[i], total_ns, model, list);
-        listed_ns += part_ns(sums, order[i]);
-        listed_segments += listed.longest[i].segments;
+    uint32_t *order;
+    size_t count;
+    if (!sums->keeps_longest)
+        AP_TRY(find_longest(context, sums, reterr));
+    AP_TRY(ap_top_indices(context->gate, (uint32_t)sums->listed_count, context->options->top_n, listed_before, sums, &order,
+                          &count, reterr));
+    for (size_t i = 0; i < count; i++) {
+        const struct part *part = &sums->listed[order[i]];
+        add_part(sums, part, total_ns, model, list);
+        listed_ns += part->dur_ns;
+        listed_segments += part->longest.segments;
     }
     AP_FREE(context->gate, order, count);
-    AP_FREE(context->gate, listed.longest, listed.count);
-    ap_pair_map_release(&listed.numbers);
-    AP_TRY(status);
     add_other(sums, listed_ns, listed_segments, count, total_ns, model, to);
     return AP_OK;
 }
@@ -362,7 +439,7 @@ static void add_longest(const struct composition *sums, struct ap_model *model, 
     }
 }
 
-static enum ap_status add_report(struct ap_part_context *context, const struct composition *sums, struct ap_model *model,
+static enum ap_status add_report(struct ap_part_context *context, struct composition *sums, struct ap_model *model,
                                  struct ap_value *root, struct ap_error *reterr)
 {
     const struct ap_critical_path *path = &context->facts->path;
@@ -393,14 +470,11 @@ enum ap_status ap_part_critical_path(struct ap_part_context *context, struct ap_
     }
     sums.longest_limit = top_n && top_n < LONGEST_COUNT ? (size_t)top_n : LONGEST_COUNT;
     sums.name_count = ap_trace_id_count(trace);
-    enum ap_status status =
-        ap_critical_path_visit(&context->facts->path, trace, &context->facts->order, add_segment, &sums, reterr);
-    if (status == AP_OK && sums.status != AP_OK)
-        status = ap_fail_memory(context->gate, reterr);
+    enum ap_status status = sum_path(context, &sums, reterr);
     AP_AND_THEN(status, add_report(context, &sums, model, root, reterr));
     forget_longest(&sums);
-    for (size_t i = 0; i < PART_KIND_COUNT; i++) {
+    for (size_t i = 0; i < PART_KIND_COUNT; i++)
         AP_FREE(context->gate, sums.parts[i].dur_ns, sums.name_count);
-    }
+    AP_FREE(context->gate, sums.listed, sums.listed_capacity);
     return status;
 }

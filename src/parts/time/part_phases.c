@@ -80,18 +80,17 @@ static void cover(struct coverage *coverage, const struct spans *spans, int64_t 
 }
 
 /* The threads of the steps, or the busiest one; and those that run backward. */
-static enum ap_status choose_tracks(struct ap_part_context *context, bool **ret_chosen, struct ap_error *reterr)
+static enum ap_status choose_tracks(struct ap_part_context *context, struct ap_row_set *chosen, struct ap_error *reterr)
 {
-    size_t count = context->trace->track_count;
-    bool *chosen;
-    AP_TRY(AP_ALLOC(context->gate, chosen, count, reterr));
-    for (size_t i = 0; i < count; i++)
-        chosen[i] = context->facts->phases.track_is_backward[i];
+    const struct ap_row_set *backward = &context->facts->phases.backward_tracks;
+    AP_TRY(ap_row_set_init(chosen, context->gate, context->trace->track_count, reterr));
+    for (uint32_t track = ap_row_set_next(backward, 0); track != AP_ROW_SET_NONE;
+         track = ap_row_set_next(backward, track + 1))
+        ap_row_set_add(chosen, track);
     if (!context->facts->steps.count)
-        chosen[context->facts->ops.busiest] = true;
+        ap_row_set_add(chosen, context->facts->ops.busiest);
     for (size_t i = 0; i < context->facts->steps.count; i++)
-        chosen[context->trace->events.track[context->facts->steps.steps[i].row]] = true;
-    *ret_chosen = chosen;
+        ap_row_set_add(chosen, context->trace->events.track[context->facts->steps.steps[i].row]);
     return AP_OK;
 }
 
@@ -111,12 +110,10 @@ struct row_list {
     size_t count, capacity;
 };
 
-static enum ap_status list_beginnings(const struct ap_part_context *context, const bool *chosen, struct row_list *list,
-                                      struct ap_error *reterr)
+static enum ap_status list_beginnings(const struct ap_part_context *context, const struct ap_row_set *chosen,
+                                      struct row_list *list, struct ap_error *reterr)
 {
-    for (size_t track = 0; track < context->facts->order.track_count; track++) {
-        if (!chosen[track])
-            continue;
+    for (uint32_t track = ap_row_set_next(chosen, 0); track != AP_ROW_SET_NONE; track = ap_row_set_next(chosen, track + 1)) {
         for (size_t i = context->facts->order.track_start[track]; i < context->facts->order.track_start[track + 1]; i++) {
             if (!begins_phase(context, context->facts->order.rows[i]))
                 continue;
@@ -181,19 +178,19 @@ static void split_levels(struct phase_sums *sums, const struct coverage *levels)
 static enum ap_status sum_host(struct ap_part_context *context, const struct spans *spans, struct phase_sums *sums,
                                struct ap_error *reterr)
 {
-    bool *chosen = NULL;
+    struct ap_row_set chosen;
     struct coverage levels[LEVELS];
     for (size_t i = 0; i < LEVELS; i++)
         levels[i] = (struct coverage){ .to_ns = INT64_MIN };
     sum_spans(spans, sums);
     AP_TRY(choose_tracks(context, &chosen, reterr));
     struct row_list list = { NULL, 0, 0 };
-    enum ap_status status = list_beginnings(context, chosen, &list, reterr);
+    enum ap_status status = list_beginnings(context, &chosen, &list, reterr);
     AP_AND_THEN(status, ap_sort_list(context->gate, list.rows, list.count, starts_before, context->trace, reterr));
     for (size_t i = 0; i < list.count && status == AP_OK; i++)
         add_row(context, spans, sums, levels, list.rows[i]);
     AP_FREE(context->gate, list.rows, list.capacity);
-    AP_FREE(context->gate, chosen, context->trace->track_count);
+    ap_row_set_release(&chosen);
     split_levels(sums, levels);
     return status;
 }

@@ -221,8 +221,8 @@ static enum ap_status walk_track(struct walk *walk, uint32_t track, const uint32
     size_t at = 0;
     walk->depth = walk->step = 0;
     walk->computing_in = SIZE_MAX;
-    walk->of_autograd = track != walk->context->facts->main_track && track < walk->context->facts->phases.track_count &&
-                        walk->context->facts->phases.track_is_backward[track];
+    walk->of_autograd =
+        track != walk->context->facts->main_track && ap_row_set_has(&walk->context->facts->phases.backward_tracks, track);
     for (size_t i = order->track_start[track]; i < order->track_start[track + 1]; i++) {
         uint32_t row = order->rows[i];
         if (!ap_row_is_of(trace, row, AP_HOST_KINDS))

@@ -61,7 +61,7 @@ static struct called called_at(const struct finding *finding, uint32_t row)
     const struct ap_op_detail *op = called.name ? ap_row_op(finding->trace, row) : NULL;
     if (op) {
         called.signature = op->signature;
-        called.arguments = op->arguments;
+        called.arguments = ap_op_arguments(finding->trace, op);
     }
     return called;
 }

@@ -217,7 +217,7 @@ static enum ap_status add_shape(struct sweep *sweep, const struct ap_nest_row *c
         AP_TRY(AP_RESERVE(work->gate, work->shapes, work->shape_capacity, (size_t)number + 1, reterr));
         work->shapes[work->shape_count++] = (struct ap_shape_cost){ .cost.name = name, .signature = signature };
     }
-    note_strides(sweep->trace, &work->shapes[number], op->arguments);
+    note_strides(sweep->trace, &work->shapes[number], ap_op_arguments(sweep->trace, op));
     return add_cost(sweep, &work->shapes[number].cost, closed, reterr);
 }
 

@@ -124,10 +124,11 @@ static enum ap_status vote(struct linking *linking, const struct ap_op_detail *o
     return AP_OK;
 }
 
+/* @row_b: of one that has a number. */
 static bool same_number(const struct linking *linking, uint32_t row_a, uint32_t row_b)
 {
-    const struct ap_op_detail *a = op_of(linking, row_a), *b = op_of(linking, row_b);
-    return a && b && a->sequence == b->sequence &&
+    const struct ap_op_detail *a = op_of(linking, row_a), *b = ap_row_op(linking->trace, row_b);
+    return a && a->sequence == b->sequence &&
            ap_op_forward_thread(linking->trace, a) == ap_op_forward_thread(linking->trace, b);
 }
 
@@ -187,9 +188,10 @@ static bool only_ran_before(const struct ap_trace *trace, const struct ap_autogr
 static bool earlier_number(const void *context, uint32_t a, uint32_t b)
 {
     const struct linking *linking = context;
-    const struct ap_op_detail *x = op_of(linking, linking->autograd->nodes[a].row),
-                              *y = op_of(linking, linking->autograd->nodes[b].row);
-    AP_SMALLER_FIRST(ap_op_forward_thread(linking->trace, x), ap_op_forward_thread(linking->trace, y));
+    const struct ap_trace *trace = linking->trace;
+    const struct ap_op_detail *x = ap_row_op(trace, linking->autograd->nodes[a].row),
+                              *y = ap_row_op(trace, linking->autograd->nodes[b].row);
+    AP_SMALLER_FIRST(ap_op_forward_thread(trace, x), ap_op_forward_thread(trace, y));
     AP_SMALLER_FIRST(x->sequence, y->sequence);
     return a < b;
 }

@@ -6,14 +6,16 @@
 
 #include "pair_map.h"
 
+#define AP_NEAR_KEYS_MAX 256
+
 struct ap_near_pairs {
     struct ap_gate *gate;
-    struct ap_near_pair {
-        uint32_t a, number;
-    } * first; /* by id: the pair that was met first; number AP_PAIR_NONE = none */
-    size_t id_count;
-    struct ap_pair_map others;
-    uint32_t *numbers; /* by number in others */
+    uint32_t *first_number;          /* by id: of the pair that was met first; AP_PAIR_NONE = none */
+    uint8_t *first_key;              /* likewise: its first key, as number of keys */
+    uint32_t keys[AP_NEAR_KEYS_MAX]; /* the first ones that are met */
+    size_t id_count, key_count, last_key;
+    struct ap_pair_map others; /* pairs that are not the first one of their id, or whose first key is not among keys */
+    uint32_t *numbers;         /* by number in others */
     size_t number_capacity;
     uint32_t count;
 };

@@ -83,7 +83,7 @@ static ap_link_key sequence_of(const struct ap_part_context *context, uint32_t r
     for (int i = 0; i < AP_NESTING_MAX && row != AP_NO_ROW; i++, row = ap_host_parent(&context->facts->tree, row)) {
         const struct ap_op_detail *op =
             ap_row_is_of(context->trace, row, 1u << AP_KIND_operator) ? ap_row_op(context->trace, row) : NULL;
-        if (op && op->sequence && op->forward_thread)
+        if (op && op->sequence && ap_op_forward_thread(context->trace, op))
             return op->sequence;
     }
     return 0;
@@ -96,7 +96,7 @@ static void find_forward(const struct ap_part_context *context, struct ap_join_p
     for (size_t i = 0; i < context->facts->order.count; i++) {
         uint32_t row = context->facts->order.rows[i];
         const struct ap_op_detail *op = ap_row_is_of(trace, row, 1u << AP_KIND_operator) ? ap_row_op(trace, row) : NULL;
-        if (!op || !op->sequence || op->forward_thread)
+        if (!op || !op->sequence || ap_op_forward_thread(trace, op))
             continue;
         for (size_t j = 0; j < count; j++) {
             struct ap_join_place *place = &places[j];

@@ -367,26 +367,27 @@ static void select_host(struct selector *selector)
 static void mark_siblings(const struct selector *selector, const struct ap_waits *waits, uint8_t *category_of_parent)
 {
     const struct ap_facts *facts = selector->facts;
-    const uint32_t *parent = facts->tree.parent;
+    const struct ap_host_tree *tree = &facts->tree;
     for (size_t i = 0; i < waits->count; i++)
-        if (waits->waits[i].chain.leaf != AP_NO_ROW && parent[waits->waits[i].row] != AP_NO_ROW)
-            category_of_parent[parent[waits->waits[i].row]] = (uint8_t)(waits->waits[i].category + 1);
+        if (waits->waits[i].chain.leaf != AP_NO_ROW && ap_host_parent(tree, waits->waits[i].row) != AP_NO_ROW)
+            category_of_parent[ap_host_parent(tree, waits->waits[i].row)] = (uint8_t)(waits->waits[i].category + 1);
     for (uint32_t row = 0; row < facts->trace->events.count; row++) {
         if (ap_row_kind(facts->trace->events.tag[row]) != AP_KIND_runtime || selector->wait_of_row[row] ||
-            parent[row] == AP_NO_ROW)
+            ap_host_parent(tree, row) == AP_NO_ROW)
             continue;
         enum ap_call_kind kind = ap_call_kind_of(&facts->calls, facts->trace, row);
         if (kind == AP_CALL_wait || kind == AP_CALL_copy || kind == AP_CALL_blocking_copy)
-            selector->wait_of_row[row] = category_of_parent[parent[row]];
+            selector->wait_of_row[row] = category_of_parent[ap_host_parent(tree, row)];
     }
 }
 
 /* The operators that do nothing but read the number go with the wait. */
 static void mark_read(const struct selector *selector, const struct ap_wait *wait)
 {
-    const uint32_t *parent = selector->facts->tree.parent;
+    const struct ap_host_tree *tree = &selector->facts->tree;
     uint32_t row = wait->chain.leaf;
-    for (int i = 0; i < 2 && row != AP_NO_ROW && wait->category == AP_SYNC_scalar_read; i++, row = parent[row]) {
+    for (int i = 0; i < 2 && row != AP_NO_ROW && wait->category == AP_SYNC_scalar_read;
+         i++, row = ap_host_parent(tree, row)) {
         struct ap_text name = ap_row_name(selector->trace, row);
         if (ap_text_is(name, "aten::_local_scalar_dense") || ap_text_is(name, "aten::item"))
             selector->wait_of_row[row] = (uint8_t)(wait->category + 1);

@@ -63,7 +63,8 @@ void ap_trace_freeze(struct ap_trace *trace)
 void ap_trace_forget_events(struct ap_trace *trace)
 {
     trace->events.count = 0;
-    trace->op_detail_count = trace->call_detail_count = trace->work_detail_count = 0;
+    trace->op_detail_count = trace->op_argument_count = trace->forward_thread_count = 0;
+    trace->call_detail_count = trace->work_detail_count = 0;
     trace->sync_detail_count = trace->collective_count = trace->collective_sequence_count = 0;
     trace->launched_name_count = trace->memory_instant_count = 0;
     trace->calls_with_external_id = trace->calls_named_by_correlation = 0;

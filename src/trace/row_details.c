@@ -34,9 +34,63 @@ static inline enum ap_status refer(struct ap_trace *trace, size_t detail_count, 
         AP_TRY_ADD(trace->gate, trace->table##s, trace->table##_count, trace->table##_capacity, reterr, detail); \
         return refer(trace, trace->table##_count, reterr);                                                       \
     }
-DEFINE_ADD(op_detail, op_detail)
 DEFINE_ADD(call_detail, call_detail)
 DEFINE_ADD(sync_detail, sync_detail)
+
+/* Of the last operator, in a column in which those before it may lack. It grows with their table. */
+static enum ap_status add_told(struct ap_trace *trace, uint32_t **column, size_t *count, size_t *capacity, uint32_t value,
+                               struct ap_error *reterr)
+{
+    size_t last = trace->op_detail_count - 1;
+    AP_TRY(AP_RESERVE(trace->gate, *column, *capacity, trace->op_detail_capacity, reterr));
+    while (*count < last)
+        (*column)[(*count)++] = 0;
+    (*column)[(*count)++] = value;
+    return AP_OK;
+}
+
+static enum ap_status add_rarely_told(struct ap_trace *trace, uint32_t arguments, uint32_t forward_thread,
+                                      struct ap_error *reterr)
+{
+    if (arguments)
+        AP_TRY(add_told(trace, &trace->op_arguments, &trace->op_argument_count, &trace->op_argument_capacity, arguments,
+                        reterr));
+    return forward_thread ? add_told(trace, &trace->forward_threads, &trace->forward_thread_count,
+                                     &trace->forward_thread_capacity, forward_thread, reterr)
+                          : AP_OK;
+}
+
+static inline enum ap_status put_op(struct ap_trace *trace, const struct ap_op_told *told, struct ap_error *reterr)
+{
+    AP_TRY_ADD(trace->gate, trace->op_details, trace->op_detail_count, trace->op_detail_capacity, reterr,
+               (struct ap_op_detail){ told->external_id, told->sequence, told->signature });
+    return AP_LIKELY(!(told->arguments.id | told->forward_thread))
+               ? AP_OK
+               : add_rarely_told(trace, told->arguments.id, told->forward_thread, reterr);
+}
+
+enum ap_status ap_trace_put_op_told(struct ap_trace *trace, struct ap_op_told told, struct ap_error *reterr)
+{
+    return put_op(trace, &told, reterr);
+}
+
+static inline enum ap_status add_op(struct ap_trace *trace, const struct ap_op_told *told, struct ap_error *reterr)
+{
+    AP_TRY(put_op(trace, told, reterr));
+    return refer(trace, trace->op_detail_count, reterr);
+}
+
+enum ap_status ap_trace_add_op_detail(struct ap_trace *trace, struct ap_op_told told, struct ap_error *reterr)
+{
+    return add_op(trace, &told, reterr);
+}
+
+struct ap_op_told ap_trace_op_told(const struct ap_trace *trace, size_t number)
+{
+    const struct ap_op_detail *op = &trace->op_details[number];
+    return (struct ap_op_told){ op->external_id, op->sequence, op->signature, ap_op_arguments(trace, op),
+                                ap_op_forward_thread(trace, op) };
+}
 
 /* Rows that follow one another and say the same share it: where no launches were recorded all may. It has no padding. */
 enum ap_status ap_trace_add_work_detail(struct ap_trace *trace, struct ap_work_detail detail, struct ap_error *reterr)
@@ -94,6 +148,8 @@ void ap_trace_release_details(struct ap_trace *trace)
     ap_strpool_release(&trace->collective_kinds);
     ap_strpool_release(&trace->odd_keys);
     AP_FREE(gate, trace->op_details, trace->op_detail_capacity);
+    AP_FREE(gate, trace->op_arguments, trace->op_argument_capacity);
+    AP_FREE(gate, trace->forward_threads, trace->forward_thread_capacity);
     AP_FREE(gate, trace->call_details, trace->call_detail_capacity);
     AP_FREE(gate, trace->work_details, trace->work_detail_capacity);
     AP_FREE(gate, trace->sync_details, trace->sync_detail_capacity);
@@ -363,7 +419,7 @@ static enum ap_status read_external_id(struct ap_trace_reading *reading, ap_link
 
 static enum ap_status take_op(struct ap_trace_reading *reading, struct ap_error *reterr)
 {
-    struct ap_op_detail detail = { .external_id = 0 };
+    struct ap_op_told detail = { .external_id = 0 };
     AP_TRY(read_external_id(reading, &detail.external_id, reterr));
     AP_TRY(read_key(reading, AP_FIELD_ARGS_SEQUENCE, &detail.sequence, reterr));
     AP_TRY(take_signature(reading, &detail.signature, reterr));
@@ -373,7 +429,7 @@ static enum ap_status take_op(struct ap_trace_reading *reading, struct ap_error 
         return AP_OK;
     int64_t thread = read_count(reading, AP_FIELD_ARGS_FORWARD_THREAD);
     detail.forward_thread = thread > 0 && thread <= UINT32_MAX ? (uint32_t)thread : 0;
-    return ap_trace_add_op_detail(reading->trace, detail, reterr);
+    return add_op(reading->trace, &detail, reterr);
 }
 
 static enum ap_status take_call(struct ap_trace_reading *reading, struct ap_error *reterr)

@@ -38,8 +38,14 @@ struct ap_op_detail {
     ap_link_key external_id; /* its own number */
     ap_link_key sequence;    /* Sequence number: links a forward operator to its backward */
     struct ap_str signature; /* of trace->signatures: Input Dims and Input type as written */
-    struct ap_str
-        arguments; /* likewise: Input Strides and Concrete Inputs, of operators whose work these decide, and counters */
+};
+
+/** All that one tells: the rest is in columns of its own, which many traces lack. */
+struct ap_op_told {
+    ap_link_key external_id, sequence;
+    struct ap_str signature;
+    struct ap_str arguments; /* likewise: Input Strides and Concrete Inputs, of operators whose work these decide, and
+                                counters */
     uint32_t forward_thread; /* Fwd thread id: not 0 in backward */
 };
 
@@ -178,6 +184,10 @@ struct ap_trace {
     struct ap_strpool category_names;
     struct ap_op_detail *op_details;
     size_t op_detail_count, op_detail_capacity;
+    uint32_t *op_arguments; /* as ap_op_arguments() reads them; up to the last one that is told */
+    size_t op_argument_count, op_argument_capacity;
+    uint32_t *forward_threads; /* likewise ap_op_forward_thread() */
+    size_t forward_thread_count, forward_thread_capacity;
     struct ap_call_detail *call_details;
     size_t call_detail_count, call_detail_capacity;
     struct ap_work_detail *work_details;
@@ -339,6 +349,19 @@ static inline const struct ap_op_detail *ap_row_op(const struct ap_trace *trace,
     return detail ? &trace->op_details[detail - 1] : NULL;
 }
 
+/** What else an operator tells; absent, or 0, where it does not. @op: one of trace->op_details. */
+static inline struct ap_str ap_op_arguments(const struct ap_trace *trace, const struct ap_op_detail *op)
+{
+    size_t number = (size_t)(op - trace->op_details);
+    return number < trace->op_argument_count ? (struct ap_str){ trace->op_arguments[number] } : (struct ap_str){ 0 };
+}
+
+static inline uint32_t ap_op_forward_thread(const struct ap_trace *trace, const struct ap_op_detail *op)
+{
+    size_t number = (size_t)(op - trace->op_details);
+    return number < trace->forward_thread_count ? trace->forward_threads[number] : 0;
+}
+
 static inline const struct ap_call_detail *ap_row_call(const struct ap_trace *trace, uint32_t row)
 {
     uint32_t detail = ap_row_detail(trace, row);
@@ -412,8 +435,7 @@ AP_MUST_CHECK enum ap_status ap_trace_new(struct ap_gate *gate, struct ap_trace 
 AP_MUST_CHECK enum ap_status ap_trace_add_row(struct ap_trace *trace, int64_t start_ns, int64_t dur_ns, struct ap_str name,
                                               uint32_t track, uint8_t tag, struct ap_error *reterr);
 /* Give the last row its detail: the one of its kind. */
-AP_MUST_CHECK enum ap_status ap_trace_add_op_detail(struct ap_trace *trace, struct ap_op_detail detail,
-                                                    struct ap_error *reterr);
+AP_MUST_CHECK enum ap_status ap_trace_add_op_detail(struct ap_trace *trace, struct ap_op_told told, struct ap_error *reterr);
 AP_MUST_CHECK enum ap_status ap_trace_add_call_detail(struct ap_trace *trace, struct ap_call_detail detail,
                                                       struct ap_error *reterr);
 AP_MUST_CHECK enum ap_status ap_trace_add_work_detail(struct ap_trace *trace, struct ap_work_detail detail,

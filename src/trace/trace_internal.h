@@ -88,6 +88,10 @@ static inline enum ap_status ap_trace_put_row(struct ap_trace *trace, int64_t st
 
 /** The column events.detail, where there is none yet. */
 AP_MUST_CHECK enum ap_status ap_trace_need_details(struct ap_trace *trace, struct ap_error *reterr);
+/** Adds to the table of operators; of no row yet. */
+AP_MUST_CHECK enum ap_status ap_trace_put_op_told(struct ap_trace *trace, struct ap_op_told told, struct ap_error *reterr);
+/** What the operator of that number in the table was given. */
+struct ap_op_told ap_trace_op_told(const struct ap_trace *trace, size_t number);
 /** Fails only where the number is one that no track has room for. */
 AP_MUST_CHECK enum ap_status ap_trace_set_device(struct ap_trace *trace, uint32_t track, int64_t device,
                                                  struct ap_error *reterr);

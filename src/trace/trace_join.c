@@ -204,12 +204,12 @@ static enum ap_status add_op_details(const struct ap_trace_join *join, struct ap
 {
     AP_TRY(RESERVE(op_detail, part->op_detail_count));
     for (size_t i = 0; i < part->op_detail_count; i++) {
-        struct ap_op_detail detail = part->op_details[i];
+        struct ap_op_told detail = ap_trace_op_told(part, i);
         detail.external_id = key_in_whole(join, detail.external_id);
         detail.sequence = key_in_whole(join, detail.sequence);
         detail.signature.id = join->signatures.to[detail.signature.id];
         detail.arguments.id = join->signatures.to[detail.arguments.id];
-        whole->op_details[whole->op_detail_count++] = detail;
+        AP_TRY(ap_trace_put_op_told(whole, detail, reterr));
     }
     return AP_OK;
 }

@@ -301,7 +301,7 @@ static enum ap_status carry_track(struct part *part, uint32_t *track, struct ap_
 
 static enum ap_status carry_op(struct part *part, uint32_t row, struct ap_error *reterr)
 {
-    struct ap_op_detail detail = *ap_row_op(part->from, row);
+    struct ap_op_told detail = ap_trace_op_told(part->from, ap_row_detail(part->from, row) - 1);
     AP_TRY(carry_key(part, &detail.external_id, reterr));
     AP_TRY(carry_key(part, &detail.sequence, reterr));
     AP_TRY(carry_signature(part, &detail.signature, reterr));

@@ -98,7 +98,7 @@ static inline void log_details(struct text_log *log, const struct ap_trace *trac
                    ap_row_is_of(trace, row, with_own) ? ap_row_detail(trace, row) : ap_row_detail(trace, row) > 0);
     for (size_t i = 0; i < trace->op_detail_count; i++) {
         const struct ap_op_detail *op = &trace->op_details[i];
-        log_format(log, "\nop %u %u %u", op->external_id, op->sequence, op->forward_thread);
+        log_format(log, "\nop %u %u %u", op->external_id, op->sequence, ap_op_forward_thread(trace, op));
         log_str(log, &trace->signatures, op->signature);
     }
     for (size_t i = 0; i < trace->call_detail_count; i++)

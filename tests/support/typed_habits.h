@@ -11,7 +11,7 @@
 static inline void op_with(struct run *run, const char *name, int64_t start_us, int64_t dur_us, uint32_t sequence,
                            const char *dims, const char *types)
 {
-    struct ap_op_detail detail = { .sequence = sequence };
+    struct ap_op_told detail = { .sequence = sequence };
     row(run, "1", name, OPERATOR, start_us, dur_us);
     if (dims && types &&
         ap_trace_join_signature(run->trace, ap_text_of(dims), ap_text_of(types), &detail.signature, NULL) != AP_OK)
@@ -30,7 +30,7 @@ static inline void op(struct run *run, const char *name, int64_t start_us, int64
 static inline void node(struct run *run, int64_t start_us, int64_t dur_us, uint32_t sequence)
 {
     row(run, "1", "autograd::engine::evaluate_function: AddmmBackward0", OPERATOR, start_us, dur_us);
-    struct ap_op_detail detail = { .sequence = sequence, .forward_thread = 1 };
+    struct ap_op_told detail = { .sequence = sequence, .forward_thread = 1 };
     if (ap_trace_add_op_detail(run->trace, detail, NULL) != AP_OK)
         abort();
 }

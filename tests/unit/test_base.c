@@ -953,9 +953,14 @@ static void pairs_of_ids_keep_their_numbers(void)
                 same = same && ap_near_pairs_add(&pairs, other, id, &number, NULL) == AP_OK && number == expected++;
         }
     ok(same && pairs.count == 1400, "pairs have numbers in order of first sight, also when they come again");
+    for (int time = 0; time < 2; time++, expected = 0)
+        for (uint32_t a = 10; a < 610; a++)
+            for (uint32_t id = a % 5; id < 1000; id += 250)
+                same = same && ap_near_pairs_add(&pairs, a, id, &number, NULL) == AP_OK && number == 1400 + expected++;
+    ok(same && pairs.count == 1400 + 600 * 4, "also of more first keys than few");
     gate.fail_after = 0;
     enum ap_status status = AP_OK;
-    for (uint32_t i = 10; status == AP_OK && i < 10000; i++)
+    for (uint32_t i = 1000; status == AP_OK && i < 10000; i++)
         status = ap_near_pairs_add(&pairs, i, 0, &number, NULL);
     is_int(status, AP_ERROR_MEMORY, "a refusal is told");
     gate.fail_after = -1;

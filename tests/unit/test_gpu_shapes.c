@@ -24,7 +24,7 @@
 static void run_op(struct run *run, const char *op, const char *dims, const char *types, const char *stream,
                    const char *kernel, int64_t dur_us)
 {
-    struct ap_op_detail detail = { .sequence = 0 };
+    struct ap_op_told detail = { .sequence = 0 };
     row(run, "1", op, OPERATOR, run->now_us, 5);
     if (dims &&
         (ap_trace_join_signature(run->trace, ap_text_of(dims), ap_text_of(types), &detail.signature, NULL) != AP_OK ||
@@ -270,7 +270,7 @@ static void unaligned_products_are_summed_and_named(void)
 static void backward_is_asked_for_columns_only(void)
 {
     struct run run;
-    struct ap_op_detail detail = { .sequence = 5, .forward_thread = 1 };
+    struct ap_op_told detail = { .sequence = 5, .forward_thread = 1 };
     begin(&run);
     row(&run, "1", "autograd::engine::evaluate_function: MmBackward0", OPERATOR, 0, 100);
     if (ap_trace_add_op_detail(run.trace, detail, NULL) != AP_OK)
@@ -323,7 +323,7 @@ static void attention_of_two_kinds_has_no_rate(void)
 static void what_works_out_places_leaves_the_work_to_the_one_around_it(void)
 {
     struct run run;
-    struct ap_op_detail put = { .sequence = 0 };
+    struct ap_op_told put = { .sequence = 0 };
     begin(&run);
     row(&run, "1", "aten::_index_put_impl_", OPERATOR, 0, 30);
     if (ap_trace_join_signature(run.trace, AP_TEXT("[[8, 128], [], [4096, 128], [], []]"),

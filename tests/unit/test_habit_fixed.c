@@ -69,7 +69,7 @@ static void what_data_goes_into_is_none(void)
 /* One of 4000 numbers. */
 static void counter_from(struct run *run, int64_t at_us, int from)
 {
-    struct ap_op_detail detail = { .sequence = 0 };
+    struct ap_op_told detail = { .sequence = 0 };
     char numbers[60];
     (void)snprintf(numbers, sizeof(numbers), "[\"%d\",\"%d\"]", from, from + 4000);
     row(run, "1", "aten::arange", OPERATOR, at_us, 10);

@@ -6,7 +6,7 @@
 static void node_of(struct run *run, const char *kind, int64_t start_us, int64_t dur_us, uint32_t sequence)
 {
     char name[100];
-    struct ap_op_detail detail = { .sequence = sequence, .forward_thread = 1 };
+    struct ap_op_told detail = { .sequence = sequence, .forward_thread = 1 };
     (void)snprintf(name, sizeof(name), "autograd::engine::evaluate_function: %s", kind);
     row(run, "1", name, OPERATOR, start_us, dur_us);
     if (sequence && ap_trace_add_op_detail(run->trace, detail, NULL) != AP_OK)

@@ -316,7 +316,7 @@ static void forward_work_in_a_node_is_recomputation(void)
 /* A step whose backward pass makes nodes: what they are, and one of them run. */
 static void graph_of_backward(struct run *run, bool accumulates, uint32_t runs)
 {
-    struct ap_op_detail detail = { .sequence = 1, .forward_thread = 1 };
+    struct ap_op_told detail = { .sequence = 1, .forward_thread = 1 };
     node(run, 0, 100, 5);
     op(run, "aten::mm", 10, 50, 20);
     row(run, "1", "autograd::engine::evaluate_function: torch::autograd::AccumulateGrad", OPERATOR, 100, 20);

@@ -15,14 +15,14 @@ static void op(struct run *run, const char *thread, const char *name, int64_t st
 {
     row(run, thread, name, OPERATOR, start_us, dur_us);
     if (sequence &&
-        ap_trace_add_op_detail(run->trace, (struct ap_op_detail){ .sequence = sequence, .forward_thread = forward_thread },
+        ap_trace_add_op_detail(run->trace, (struct ap_op_told){ .sequence = sequence, .forward_thread = forward_thread },
                                NULL) != AP_OK)
         abort();
 }
 
 static void op_of_shape(struct run *run, const char *name, int64_t start_us, int64_t dur_us, const char *dims)
 {
-    struct ap_op_detail detail = { .sequence = 0 };
+    struct ap_op_told detail = { .sequence = 0 };
     row(run, "1", name, OPERATOR, start_us, dur_us);
     if (ap_trace_join_signature(run->trace, ap_text_of(dims), AP_TEXT("[\"float\"]"), &detail.signature, NULL) != AP_OK ||
         ap_trace_add_op_detail(run->trace, detail, NULL) != AP_OK)

@@ -38,7 +38,7 @@ static void op(struct run *run, const char *name, int64_t start_us, int64_t dur_
 
 static void types(struct run *run, const char *types)
 {
-    struct ap_op_detail detail = { .external_id = 0 };
+    struct ap_op_told detail = { .external_id = 0 };
     if (ap_trace_join_signature(run->trace, (struct ap_text){ "", 0 }, ap_text_of(types), &detail.signature, NULL) !=
             AP_OK ||
         ap_trace_add_op_detail(run->trace, detail, NULL) != AP_OK)

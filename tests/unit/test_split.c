@@ -457,7 +457,7 @@ static void the_thread_that_launches_is_asked_first(void)
     begin(&run);
     host(&run, "1", "aten::conv2d", OPERATOR, 0, 100);
     host(&run, "2", "MmBackward", OPERATOR, 20, 10);
-    if (ap_trace_add_op_detail(run.trace, (struct ap_op_detail){ .forward_thread = 1 }, NULL) != AP_OK)
+    if (ap_trace_add_op_detail(run.trace, (struct ap_op_told){ .forward_thread = 1 }, NULL) != AP_OK)
         abort();
     host(&run, "2", "mm", OPERATOR, 22, 2);
     call(&run, "2", "cudaLaunchKernel", 40, 1, 5);
@@ -735,7 +735,7 @@ static void who_launched_work_is_told_or_the_verdict_is_open(void)
         begin(&run);
         gpu(&run, "sgemm", KERNEL, 0, 10, 0);
         host(&run, "1", "aten::mm", OPERATOR, 50, 45);
-        if (ap_trace_add_op_detail(run.trace, (struct ap_op_detail){ .external_id = 7 }, NULL) != AP_OK)
+        if (ap_trace_add_op_detail(run.trace, (struct ap_op_told){ .external_id = 7 }, NULL) != AP_OK)
             abort();
         gpu(&run, "sgemm", KERNEL, 90, 10, 0);
         const struct ap_work_detail work = { .external_id = told ? 7 : 0, .as.grid = { -1, -1 } };

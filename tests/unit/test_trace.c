@@ -852,7 +852,7 @@ static void operators_tell_ids_and_shapes(void)
                                  OP("e", 1, 5, 1, "\"External id\":null,\"Input Dims\":\"[]\",\"Fwd thread id\":1"));
     const struct ap_op_detail *a = ap_row_op(run.trace, 0), *d = ap_row_op(run.trace, 3);
     ok(a && a->external_id && a->sequence && a->external_id != a->sequence, "ids have keys");
-    is_u64(a ? a->forward_thread : 0, 2, "the forward's thread");
+    is_u64(a ? ap_op_forward_thread(run.trace, a) : 0, 2, "the forward's thread");
     ok(signature_is(&run, 0, "[[4,8],[]]", "[\"float\",\"\"]"), "shapes and types as written");
     ok(signature_is(&run, 1, "[[4, 8]]", ""), "shapes without types");
     ok(!ap_row_op(run.trace, 2), "a row that tells nothing has no detail");

@@ -106,7 +106,7 @@ static void launches_become_one(void)
     finish(&tried);
 }
 
-static void numbered(struct run *run, const char *name, int64_t start_us, int64_t dur_us, struct ap_op_detail detail)
+static void numbered(struct run *run, const char *name, int64_t start_us, int64_t dur_us, struct ap_op_told detail)
 {
     (void)row(run, "1", name, OPERATOR, start_us, dur_us);
     if (ap_trace_add_op_detail(run->trace, detail, NULL) != AP_OK)
@@ -117,10 +117,10 @@ static void what_is_gone_has_no_backward_pass(void)
 {
     struct tried tried = { .predictor = { .facts = NULL } };
     begin(&tried.run);
-    numbered(&tried.run, "aten::linear", 0, 40, (struct ap_op_detail){ .sequence = 5 });
-    numbered(&tried.run, "aten::gelu", 50, 20, (struct ap_op_detail){ .sequence = 6 });
-    numbered(&tried.run, "GeluBackward0", 100, 30, (struct ap_op_detail){ .sequence = 6, .forward_thread = 1 });
-    numbered(&tried.run, "AddmmBackward0", 140, 60, (struct ap_op_detail){ .sequence = 5, .forward_thread = 1 });
+    numbered(&tried.run, "aten::linear", 0, 40, (struct ap_op_told){ .sequence = 5 });
+    numbered(&tried.run, "aten::gelu", 50, 20, (struct ap_op_told){ .sequence = 6 });
+    numbered(&tried.run, "GeluBackward0", 100, 30, (struct ap_op_told){ .sequence = 6, .forward_thread = 1 });
+    numbered(&tried.run, "AddmmBackward0", 140, 60, (struct ap_op_told){ .sequence = 5, .forward_thread = 1 });
     predict(&tried);
     is_int(gain_us(&tried, "op = aten::gelu gone"), 50, "an operator goes with its backward pass");
     is_int(gain_us(&tried, "op = aten::gelu hostfree"), 20, "its host work alone does not");

@@ -22,7 +22,6 @@ struct finding {
     struct ap_compute *compute;
     const struct ap_facts *facts;
     const struct ap_trace *trace;
-    uint8_t *formulas;                     /* by name id, plus one; 0 = no operator has the name */
     struct ap_row_set above[2];            /* rows around a call that multiplies; around another one */
     struct ap_near_pairs plain;            /* (name, signature) of calls that tell no arguments; counts all shapes */
     struct ap_pair_map signatures, shapes; /* of those that do: the same; (number of that, arguments) */
@@ -61,7 +60,7 @@ static struct called called_at(const struct finding *finding, uint32_t row)
     const struct ap_op_detail *op = called.name ? ap_row_op(finding->trace, row) : NULL;
     if (op) {
         called.signature = op->signature;
-        called.arguments = op->arguments;
+        called.arguments = ap_op_arguments(finding->trace, op);
     }
     return called;
 }
@@ -69,7 +68,7 @@ static struct called called_at(const struct finding *finding, uint32_t row)
 static enum ap_op_formula formula_of(const struct finding *finding, uint32_t row)
 {
     uint32_t name = name_called(finding, row);
-    return name ? (enum ap_op_formula)(finding->formulas[name] - 1) : AP_FORMULA_none;
+    return name ? (enum ap_op_formula)(finding->compute->formulas[name] - 1) : AP_FORMULA_none;
 }
 
 static bool has_shapes(const struct finding *finding, uint32_t row)
@@ -84,7 +83,7 @@ static int class_of(enum ap_op_formula formula)
 
 static void find_formula(struct finding *finding, const struct ap_name_patterns *table, uint32_t name)
 {
-    uint8_t *formula = &finding->formulas[name];
+    uint8_t *formula = &finding->compute->formulas[name];
     if (!*formula)
         *formula = (uint8_t)(ap_op_formulas_find(table, ap_trace_text(finding->trace, name)) + 1);
 }
@@ -94,7 +93,7 @@ static enum ap_status find_formulas(struct finding *finding, struct ap_error *re
     const struct ap_graph_runs *graphs = &finding->facts->graphs;
     const struct ap_trace *trace = finding->trace;
     struct ap_name_patterns table;
-    AP_TRY(AP_ALLOC_CLEARED(finding->compute->gate, finding->formulas, ap_trace_id_count(trace), reterr));
+    AP_TRY(AP_ALLOC_CLEARED(finding->compute->gate, finding->compute->formulas, ap_trace_id_count(trace), reterr));
     enum ap_status status = ap_op_formulas_init(&table, finding->compute->gate, reterr);
     for (struct ap_rows_of at = ap_rows_of(trace, 1u << AP_KIND_operator); status == AP_OK && ap_rows_of_next(&at);)
         find_formula(finding, &table, trace->events.name[at.row]);
@@ -109,8 +108,8 @@ static enum ap_status find_formulas(struct finding *finding, struct ap_error *re
 static enum ap_status find_steps(struct finding *finding, struct ap_error *reterr)
 {
     for (uint32_t name = 0; name < ap_trace_id_count(finding->trace); name++)
-        if (finding->formulas[name] > 1 &&
-            ap_op_formula_kind((enum ap_op_formula)(finding->formulas[name] - 1)) == AP_WORK_attention)
+        if (finding->compute->formulas[name] > 1 &&
+            ap_op_formula_kind((enum ap_op_formula)(finding->compute->formulas[name] - 1)) == AP_WORK_attention)
             return ap_engine_steps_told(&finding->steps, finding->facts, finding->compute->gate, reterr);
     return AP_OK;
 }
@@ -199,16 +198,43 @@ static enum ap_status find_counted(struct finding *finding, struct ap_error *ret
 
 /* ---- groups ---- */
 
+static void cost_of_called(const struct ap_trace *trace, enum ap_op_formula formula, const struct called *called,
+                           struct ap_call_cost *ret_cost)
+{
+    struct ap_text dims, types, strides = AP_TEXT(""), concrete = AP_TEXT("");
+    struct ap_op_inputs inputs;
+    ap_trace_signature(trace, called->signature, &dims, &types);
+    if (called->arguments.id)
+        ap_trace_signature(trace, called->arguments, &strides, &concrete);
+    ap_op_inputs_read(&inputs, dims, types, strides, concrete);
+    ap_op_cost_of(formula, &inputs, ret_cost);
+}
+
 static void cost_of(const struct finding *finding, uint32_t row, struct ap_call_cost *ret_cost)
 {
     struct called called = called_at(finding, row);
-    struct ap_text dims, types, strides = AP_TEXT(""), concrete = AP_TEXT("");
-    struct ap_op_inputs inputs;
-    ap_trace_signature(finding->trace, called.signature, &dims, &types);
-    if (called.arguments.id)
-        ap_trace_signature(finding->trace, called.arguments, &strides, &concrete);
-    ap_op_inputs_read(&inputs, dims, types, strides, concrete);
-    ap_op_cost_of(formula_of(finding, row), &inputs, ret_cost);
+    cost_of_called(finding->trace, formula_of(finding, row), &called, ret_cost);
+}
+
+/* Of the row that was asked for last, of those that share a place: where calls are compared, a few are asked for over and
+ * over. */
+#define RECENT_COUNT 64
+struct ap_known_cost {
+    struct ap_call_cost cost;
+    uint32_t row;
+};
+
+const struct ap_call_cost *ap_compute_cost_of_row(const struct ap_compute *compute, uint32_t row)
+{
+    struct ap_known_cost *known = &compute->recent[row % RECENT_COUNT];
+    const struct ap_trace *trace = compute->trace;
+    if (known->row == row)
+        return &known->cost;
+    const struct ap_op_detail *op = ap_row_op(trace, row);
+    struct called called = { trace->events.name[row], op->signature, ap_op_arguments(trace, op) };
+    cost_of_called(trace, (enum ap_op_formula)(compute->formulas[called.name] - 1), &called, &known->cost);
+    known->row = row;
+    return &known->cost;
 }
 
 /* The engine's step that a call is in, where its name tells the lengths of its sequences. */
@@ -271,64 +297,84 @@ static enum ap_status number_shape(struct finding *finding, const struct called 
     return AP_OK;
 }
 
+/* Of the calls that the place is of so far, which is one. */
+static enum ap_status add_full(struct finding *finding, struct ap_compute_place *place, const struct ap_call_cost *cost,
+                               struct ap_error *reterr)
+{
+    struct ap_compute *compute = finding->compute;
+    struct called called = called_at(finding, place->at);
+    struct ap_compute_group group = { .name = called.name,
+                                      .signature = called.signature.id,
+                                      .longest_row = place->at,
+                                      .count = 1,
+                                      .first_call = ap_row_set_number(&compute->counted, place->at) };
+    AP_TRY(ap_keep_cost(compute, cost, &group.cost, reterr));
+    AP_TRY_ADD(compute->gate, compute->full, compute->full_count, compute->full_capacity, reterr, group);
+    place->is_alone = false;
+    place->at = (uint32_t)compute->full_count - 1;
+    return AP_OK;
+}
+
 /* The full group of that number, which it becomes where it was alone. */
 static enum ap_status fill_group(struct finding *finding, uint32_t number, struct ap_compute_group **ret_group,
                                  struct ap_error *reterr)
 {
     struct ap_compute *compute = finding->compute;
-    struct ap_kept_cost *kept = &compute->kept[number];
-    if (kept->is_alone) {
-        struct called called = called_at(finding, kept->at);
-        struct ap_compute_group group = { .cost = *kept,
-                                          .name = called.name,
-                                          .signature = called.signature.id,
-                                          .longest_row = kept->at,
-                                          .count = 1,
-                                          .first_call = ap_row_set_number(&compute->counted, kept->at) };
-        group.cost.is_alone = false;
-        AP_TRY_ADD(compute->gate, compute->full, compute->full_count, compute->full_capacity, reterr, group);
-        kept->is_alone = false;
-        kept->at = (uint32_t)compute->full_count - 1;
-    }
-    *ret_group = &compute->full[kept->at];
+    struct ap_compute_place *place = &compute->groups[number];
+    if (place->is_alone)
+        AP_TRY(add_full(finding, place, ap_compute_cost_of_row(compute, place->at), reterr));
+    *ret_group = &compute->full[place->at];
     return AP_OK;
-}
-
-const struct ap_compute_group *ap_compute_group_at(const struct ap_compute *compute, uint32_t number,
-                                                   struct ap_compute_group *room)
-{
-    const struct ap_kept_cost *kept = &compute->kept[number];
-    if (!kept->is_alone)
-        return &compute->full[kept->at];
-    int64_t ns = compute->is_host ? compute->trace->events.dur_ns[kept->at] : 0;
-    *room = (struct ap_compute_group){ .cost = *kept,
-                                       .name = compute->trace->events.name[kept->at],
-                                       .signature = ap_row_op(compute->trace, kept->at)->signature.id,
-                                       .longest_row = kept->at,
-                                       .count = 1,
-                                       .timed_count = compute->is_host,
-                                       .total_ns = ns,
-                                       .median_ns = ns };
-    return room;
 }
 
 static enum ap_status add_group(struct finding *finding, uint32_t row, const struct ap_engine_step *step,
                                 struct ap_error *reterr)
 {
     struct ap_compute *compute = finding->compute;
-    struct ap_compute_group *group;
     struct ap_call_cost cost;
     cost_of(finding, row, &cost);
     if (step)
         take_lengths(&cost, &step->told);
-    AP_TRY(AP_RESERVE(compute->gate, compute->kept, compute->kept_capacity, (size_t)compute->group_count + 1, reterr));
-    struct ap_kept_cost *kept = &compute->kept[compute->group_count];
-    AP_TRY(ap_keep_cost(compute, &cost, kept, reterr));
-    kept->is_alone = true;
-    kept->at = row;
-    compute->group_count++;
-    bool is_of_trace = ap_row_kind(finding->trace->events.tag[row]) == AP_KIND_operator;
-    return is_of_trace ? AP_OK : fill_group(finding, compute->group_count - 1, &group, reterr);
+    AP_TRY_ADD(compute->gate, compute->groups, compute->group_count, compute->group_capacity, reterr,
+               (struct ap_compute_place){ .kind = cost.kind,
+                                          .element = cost.element,
+                                          .flags = ap_cost_flags(&cost) & INT16_MAX,
+                                          .is_alone = true,
+                                          .at = row });
+    bool is_of_row = !step && ap_row_kind(finding->trace->events.tag[row]) == AP_KIND_operator;
+    return is_of_row ? AP_OK : add_full(finding, &compute->groups[compute->group_count - 1], &cost, reterr);
+}
+
+const struct ap_compute_group *ap_compute_calls_at(const struct ap_compute *compute, uint32_t number,
+                                                   struct ap_compute_group *room)
+{
+    const struct ap_compute_place *place = &compute->groups[number];
+    if (!place->is_alone)
+        return &compute->full[place->at];
+    int64_t ns = compute->is_host ? compute->trace->events.dur_ns[place->at] : 0;
+    *room = (struct ap_compute_group){
+        .cost = { .kind = place->kind, .element = place->element, .flags = place->flags, .is_of_row = true },
+        .name = compute->trace->events.name[place->at],
+        .signature = ap_row_op(compute->trace, place->at)->signature.id,
+        .longest_row = place->at,
+        .count = 1,
+        .timed_count = compute->is_host,
+        .total_ns = ns,
+        .median_ns = ns
+    };
+    return room;
+}
+
+const struct ap_compute_group *ap_compute_group_at(const struct ap_compute *compute, uint32_t number,
+                                                   struct ap_compute_group *room)
+{
+    const struct ap_compute_group *group = ap_compute_calls_at(compute, number, room);
+    if (group != room)
+        return group;
+    const struct ap_call_cost *cost = ap_compute_cost_of_row(compute, room->longest_row);
+    room->cost.flops = cost->flops;
+    room->cost.bytes = cost->bytes;
+    return room;
 }
 
 static enum ap_status group_of(struct finding *finding, uint32_t row, uint32_t *ret_group, struct ap_error *reterr)
@@ -473,6 +519,13 @@ double ap_compute_matrix_flops(const struct ap_kept_cost *cost)
     return ap_work_kind_multiplies(cost->kind) && cost->flops > 0 ? cost->flops : 0;
 }
 
+double ap_compute_group_flops(const struct ap_compute *compute, uint32_t number)
+{
+    return ap_work_kind_multiplies(ap_compute_kind(compute, number))
+               ? ap_compute_matrix_flops(&AP_COMPUTE_GROUP(compute, number)->cost)
+               : 0;
+}
+
 static void add_work(struct ap_compute *compute, const struct ap_kept_cost *cost, bool timed)
 {
     double flops = ap_compute_matrix_flops(cost), bytes = cost->bytes > 0 ? cost->bytes : 0;
@@ -500,7 +553,7 @@ static void sum_calls(struct finding *finding)
     for (uint32_t row = 0, call = 0; call < compute->counted.count; row++) {
         row = ap_row_set_next(&compute->counted, row);
         uint32_t number = compute->group_of[call];
-        const struct ap_kept_cost *cost = ap_compute_kept(compute, number);
+        const struct ap_kept_cost *cost = &AP_COMPUTE_GROUP(compute, number)->cost;
         uint32_t kernel = compute->is_host ? AP_NO_ROW : finding->kernel_of[call];
         int64_t ns = ap_compute_call_ns(compute, finding->trace, row, call++);
         bool timed = compute->is_host || kernel != AP_NO_ROW;
@@ -513,8 +566,8 @@ static void sum_calls(struct finding *finding)
             add_ns(compute, &compute->known_ns, ns);
         if (ap_compute_matrix_flops(cost) > 0)
             add_ns(compute, &compute->product_ns, ns);
-        if (!compute->kept[number].is_alone)
-            note_longest(finding, compute->kept[number].at, row, kernel, ns);
+        if (!compute->groups[number].is_alone)
+            note_longest(finding, compute->groups[number].at, row, kernel, ns);
     }
 }
 
@@ -533,6 +586,9 @@ static void forget_pairs(struct finding *finding)
 static enum ap_status find_all(struct finding *finding, struct ap_error *reterr)
 {
     struct ap_compute *compute = finding->compute;
+    AP_TRY(AP_ALLOC(compute->gate, compute->recent, RECENT_COUNT, reterr));
+    for (int i = 0; i < RECENT_COUNT; i++)
+        compute->recent[i].row = AP_NO_ROW;
     AP_TRY(find_formulas(finding, reterr));
     AP_TRY(find_steps(finding, reterr));
     AP_TRY(take_graphs(finding, reterr));
@@ -565,7 +621,6 @@ enum ap_status ap_compute_init(struct ap_compute *compute, const struct ap_facts
     enum ap_status status = find_all(&finding, reterr);
     ap_engine_steps_release(&finding.steps);
     AP_FREE(gate, finding.by_step, finding.by_step_capacity);
-    AP_FREE(gate, finding.formulas, ap_trace_id_count(facts->trace));
     AP_FREE(gate, finding.kernel_of, compute->counted.count);
     AP_FREE(gate, finding.longest_ns, compute->full_count);
     AP_FREE(gate, finding.mapped, facts->trace->events.count);
@@ -580,7 +635,9 @@ void ap_compute_release(struct ap_compute *compute)
 {
     AP_FREE(compute->gate, compute->group_of, compute->counted.count);
     AP_FREE(compute->gate, compute->call_ns, compute->counted.count);
-    AP_FREE(compute->gate, compute->kept, compute->kept_capacity);
+    AP_FREE(compute->gate, compute->groups, compute->group_capacity);
+    AP_FREE(compute->gate, compute->formulas, compute->formulas ? ap_trace_id_count(compute->trace) : 0);
+    AP_FREE(compute->gate, compute->recent, RECENT_COUNT);
     AP_FREE(compute->gate, compute->full, compute->full_capacity);
     AP_FREE(compute->gate, compute->numbers, compute->number_capacity);
     ap_row_set_release(&compute->counted);

@@ -8,8 +8,24 @@
 #include "op_cost.h"
 #include "row_set.h"
 
-/** What of a cost all ask for; the rest of it, which is 0 for most, lies apart: there may be as many groups as calls. Of a
- *  call that is like no other and has no kernels this is all that is kept. */
+/** What the shapes say of a call beside numbers: members of struct ap_call_cost. */
+enum ap_cost_flag {
+    AP_COST_is_transposed,
+    AP_COST_is_backward,
+    AP_COST_is_strided,
+    AP_COST_is_mixed_layout,
+    AP_COST_is_channels_first,
+    AP_COST_is_scattered,
+    AP_COST_meets_doubles,
+    AP_COST_narrows,
+    AP_COST_shortens,
+    AP_COST_repeats,
+    AP_COST_unpacks,
+    AP_COST_is_training,
+    AP_COST_FLAG_COUNT_
+};
+
+/** What of a cost all ask for; the rest of it, which is 0 for most, lies apart. */
 struct ap_kept_cost {
     double flops, bytes; /* as in struct ap_call_cost */
     enum ap_work_kind kind : 8;
@@ -17,9 +33,18 @@ struct ap_kept_cost {
     unsigned flags : 15;
     unsigned is_unfolded : 1; /* of the group: kernels of a convolution make a matrix of the image first */
     uint32_t has : 31;        /* its numbers that are not 0 */
-    uint32_t is_alone : 1;    /* of the group */
+    uint32_t is_of_row : 1;   /* the row of the only call tells them */
     uint32_t first;           /* byte of them, in the numbers of all groups */
-    uint32_t at; /* of the group: the row of its only call where it is alone, else its number among the full ones */
+};
+
+/** Where a group is. There may be as many as calls: of a call that is like no other and has no kernels this is all that is
+ *  kept, and its shapes are read again by who asks for more. */
+struct ap_compute_place {
+    enum ap_work_kind kind : 8;
+    enum ap_element element : 8;
+    unsigned flags : 15; /* of one that is alone, as in struct ap_kept_cost */
+    unsigned is_alone : 1;
+    uint32_t at; /* the row of its only call where it is alone, else its number among the full ones */
 };
 
 /** Calls that are alike. */
@@ -44,9 +69,11 @@ struct ap_compute {
     struct ap_row_set counted; /* rows of the calls, numbered */
     uint32_t *group_of;        /* by number of the call */
     int64_t *call_ns;          /* likewise; NULL on the host, where rows tell it */
-    struct ap_kept_cost *kept; /* by group */
+    struct ap_compute_place *groups;
     uint32_t group_count;
-    size_t kept_capacity;
+    size_t group_capacity;
+    uint8_t *formulas;             /* by name id, plus one; 0 = no operator has the name */
+    struct ap_known_cost *recent;  /* costs that rows tell, of those that were asked for last */
     struct ap_compute_group *full; /* groups that are not alone */
     size_t full_count, full_capacity;
     uint8_t *numbers; /* of their costs, as kept_cost.c packs them */
@@ -78,17 +105,31 @@ static inline int64_t ap_compute_call_ns(const struct ap_compute *compute, const
     return compute->call_ns ? compute->call_ns[call] : trace->events.dur_ns[row];
 }
 
-/** What all ask for of the cost of a group. */
-static inline const struct ap_kept_cost *ap_compute_kept(const struct ap_compute *compute, uint32_t number)
+static inline enum ap_work_kind ap_compute_kind(const struct ap_compute *compute, uint32_t number)
 {
-    const struct ap_kept_cost *kept = &compute->kept[number];
-    return kept->is_alone ? kept : &compute->full[kept->at].cost;
+    return compute->groups[number].kind;
 }
 
-/** The group with that number: written to @room where it is alone. */
+static inline enum ap_element ap_compute_element(const struct ap_compute *compute, uint32_t number)
+{
+    return compute->groups[number].element;
+}
+
+/** Does the flag hold for the group? */
+static inline bool ap_compute_is(const struct ap_compute *compute, uint32_t number, enum ap_cost_flag flag)
+{
+    const struct ap_compute_place *place = &compute->groups[number];
+    return (place->is_alone ? place->flags : compute->full[place->at].cost.flags) >> flag & 1;
+}
+
+/** The group with that number, without what its calls cost: written to @room where it is alone. */
+const struct ap_compute_group *ap_compute_calls_at(const struct ap_compute *compute, uint32_t number,
+                                                   struct ap_compute_group *room);
+/** All of it, for which the shapes of one that is alone are read. */
 const struct ap_compute_group *ap_compute_group_at(const struct ap_compute *compute, uint32_t number,
                                                    struct ap_compute_group *room);
 /** The same, with room in the block around. */
+#define AP_COMPUTE_CALLS(compute, number) ap_compute_calls_at((compute), (number), &(struct ap_compute_group){ .count = 0 })
 #define AP_COMPUTE_GROUP(compute, number) ap_compute_group_at((compute), (number), &(struct ap_compute_group){ .count = 0 })
 
 /** Elements of weights that a model holds, as in struct ap_call_cost. */
@@ -97,5 +138,9 @@ double ap_compute_parameters(const struct ap_compute *compute, const struct ap_c
 struct ap_call_cost ap_compute_cost(const struct ap_compute *compute, const struct ap_compute_group *group);
 /** Operations that count: of products, convolutions and attention; 0 for other work and where they are not known. */
 double ap_compute_matrix_flops(const struct ap_kept_cost *cost);
+/** Those of a call of the group. */
+double ap_compute_group_flops(const struct ap_compute *compute, uint32_t number);
+/** What a call costs whose row tells all of it. */
+const struct ap_call_cost *ap_compute_cost_of_row(const struct ap_compute *compute, uint32_t row);
 
 #endif

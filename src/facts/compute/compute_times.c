@@ -77,9 +77,10 @@ static void place_times(const struct ap_compute *compute, const struct ap_trace 
 {
     for (uint32_t row = 0, call = 0; call < compute->counted.count; row++, call++) {
         row = ap_row_set_next(&compute->counted, row);
-        const struct ap_kept_cost *kept = &compute->kept[compute->group_of[call]];
-        if (!kept->is_alone && compute->full[kept->at].timed_count > 1 && (compute->is_host || kernel_of[call] != AP_NO_ROW))
-            times[ends[kept->at]++] = ap_compute_call_ns(compute, trace, row, call);
+        const struct ap_compute_place *place = &compute->groups[compute->group_of[call]];
+        if (!place->is_alone && compute->full[place->at].timed_count > 1 &&
+            (compute->is_host || kernel_of[call] != AP_NO_ROW))
+            times[ends[place->at]++] = ap_compute_call_ns(compute, trace, row, call);
     }
 }
 

@@ -35,10 +35,12 @@ static const uint16_t rare_numbers[] = {
     RARE(passes),
     RARE(elements),
 };
-static const uint16_t flags[] = {
-    RARE(is_transposed),     RARE(is_backward),  RARE(is_strided),    RARE(is_mixed_layout),
-    RARE(is_channels_first), RARE(is_scattered), RARE(meets_doubles), RARE(narrows),
-    RARE(shortens),          RARE(repeats),      RARE(unpacks),       RARE(is_training),
+static const uint16_t flags[AP_COST_FLAG_COUNT_] = {
+#define FLAG(member) [AP_COST_##member] = RARE(member)
+    FLAG(is_transposed),     FLAG(is_backward),  FLAG(is_strided),    FLAG(is_mixed_layout),
+    FLAG(is_channels_first), FLAG(is_scattered), FLAG(meets_doubles), FLAG(narrows),
+    FLAG(shortens),          FLAG(repeats),      FLAG(unpacks),       FLAG(is_training),
+#undef FLAG
 #undef RARE
 };
 #define IS_WHOLE (1u << 14) /* of the flags: its numbers are whole ones, as sizes are: seven bits a byte, the lowest first */
@@ -66,6 +68,8 @@ static double take_number(const struct ap_kept_cost *kept, const uint8_t **at)
 struct ap_call_cost ap_compute_cost(const struct ap_compute *compute, const struct ap_compute_group *group)
 {
     const struct ap_kept_cost *kept = &group->cost;
+    if (kept->is_of_row)
+        return *ap_compute_cost_of_row(compute, group->longest_row);
     struct ap_call_cost cost = { .kind = kept->kind, .element = kept->element, .flops = kept->flops, .bytes = kept->bytes };
     const uint8_t *at = kept->has ? compute->numbers + kept->first : NULL;
     for (uint32_t left = kept->has; left; left &= left - 1) {
@@ -79,6 +83,8 @@ struct ap_call_cost ap_compute_cost(const struct ap_compute *compute, const stru
 
 double ap_compute_parameters(const struct ap_compute *compute, const struct ap_compute_group *group)
 {
+    if (group->cost.is_of_row)
+        return ap_compute_cost_of_row(compute, group->longest_row)->parameters;
     const uint8_t *at = group->cost.has & 1 ? compute->numbers + group->cost.first : NULL; /* the first of rare numbers */
     return at ? take_number(&group->cost, &at) : 0;
 }
@@ -116,6 +122,14 @@ static void add_number(struct ap_compute *compute, double number, bool is_whole)
     compute->number_bytes = (size_t)(at - compute->numbers);
 }
 
+unsigned ap_cost_flags(const struct ap_call_cost *cost)
+{
+    unsigned set = 0;
+    for (size_t i = 0; i < AP_COUNT_OF(flags); i++)
+        set |= *(const bool *)((const char *)cost + flags[i]) ? 1u << i : 0;
+    return set;
+}
+
 enum ap_status ap_keep_cost(struct ap_compute *compute, const struct ap_call_cost *cost, struct ap_kept_cost *ret_kept,
                             struct ap_error *reterr)
 {
@@ -136,8 +150,7 @@ enum ap_status ap_keep_cost(struct ap_compute *compute, const struct ap_call_cos
         kept.has |= UINT32_C(1) << i;
         add_number(compute, number, kept.flags & IS_WHOLE);
     }
-    for (size_t i = 0; i < AP_COUNT_OF(flags); i++)
-        kept.flags |= *(const bool *)((const char *)cost + flags[i]) ? 1u << i : 0;
+    kept.flags |= ap_cost_flags(cost) & (IS_WHOLE - 1);
     *ret_kept = kept;
     return AP_OK;
 }

@@ -9,4 +9,7 @@
 AP_MUST_CHECK enum ap_status ap_keep_cost(struct ap_compute *compute, const struct ap_call_cost *cost,
                                           struct ap_kept_cost *ret_kept, struct ap_error *reterr);
 
+/** Its flags as a set: bit 1 << enum ap_cost_flag. */
+unsigned ap_cost_flags(const struct ap_call_cost *cost);
+
 #endif

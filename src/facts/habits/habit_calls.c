@@ -74,8 +74,9 @@ static void find_products(struct ap_habits *habits, const struct slow_type *type
 {
     struct ap_habit *habit = &habits->of[type->id];
     for (uint32_t i = 0; i < work->shape_count; i++) {
-        const struct ap_work_cost *cost = &work->shapes[i].cost;
-        if (!is_product(ap_trace_text(facts->trace, cost->name)) || !has_matrices_of(type, facts, work->shapes[i].signature))
+        const struct ap_shape_cost shape = ap_host_shape_cost(work, i);
+        const struct ap_work_cost *cost = &shape.cost;
+        if (!is_product(ap_trace_text(facts->trace, cost->name)) || !has_matrices_of(type, facts, shape.signature))
             continue;
         habit->count += cost->calls;
         habit->total_ns = ap_add_sat(habit->total_ns, cost->host_self_ns, &habits->overflowed);
@@ -84,7 +85,7 @@ static void find_products(struct ap_habits *habits, const struct slow_type *type
         habit->longest_ns = cost->host_self_ns;
         habit->row = cost->slowest_row;
         habit->names[0] = cost->name;
-        habit->signature = work->shapes[i].signature;
+        habit->signature = shape.signature;
     }
     habit->saves_ns = ap_share_of(habit->total_ns, type->saves);
 }

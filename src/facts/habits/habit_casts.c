@@ -29,13 +29,15 @@ struct uses {
 static void read_shape(struct casts *casts, uint32_t index)
 {
     struct ap_text dims, types;
-    ap_trace_signature(casts->facts->trace, (struct ap_str){ casts->work->shapes[index].signature }, &dims, &types);
+    ap_trace_signature(casts->facts->trace, (struct ap_str){ ap_host_shape_cost(casts->work, index).signature }, &dims,
+                       &types);
     ap_tensor_list_read(&casts->list, dims, types);
 }
 
 static bool is_named(const struct casts *casts, uint32_t index, const char *name)
 {
-    return ap_text_equal(ap_trace_text(casts->facts->trace, casts->work->shapes[index].cost.name), ap_text_of(name));
+    return ap_text_equal(ap_trace_text(casts->facts->trace, ap_host_shape_cost(casts->work, index).cost.name),
+                         ap_text_of(name));
 }
 
 static bool is_short(enum ap_element element)
@@ -66,7 +68,7 @@ static int cast_of(const struct casts *casts, uint32_t index)
 static void note_use(const struct casts *casts, uint32_t index, const struct ap_tensor_dims *weight, struct uses *uses)
 {
     const struct ap_tensor_dims *first = input(casts, 0), *second = input(casts, 1);
-    double calls = (double)casts->work->shapes[index].cost.calls;
+    double calls = (double)ap_host_shape_cost(casts->work, index).cost.calls;
     int cast = cast_of(casts, index);
     bool is_first = first && ap_tensor_equal(first, weight), is_second = second && ap_tensor_equal(second, weight);
     uses->shortened += is_first && cast > 0 ? calls : 0;
@@ -101,10 +103,10 @@ static double spared(struct casts *casts, const struct ap_tensor_dims *weight, s
 /* Calls of the shape with all that they call, of which that share goes. */
 static void add_shape(struct casts *casts, uint32_t index, double share)
 {
-    const struct ap_shape_cost *shape = &casts->work->shapes[index];
+    const struct ap_shape_cost shape = ap_host_shape_cost(casts->work, index);
     struct ap_habit *habit = &casts->habits->of[AP_HABIT_cast_again];
     bool *overflowed = &casts->habits->overflowed;
-    int64_t host_ns = shape->cost.host_total_ns, device_ns = ap_device_cost(casts->work, &shape->cost)->total_ns;
+    int64_t host_ns = shape.cost.host_total_ns, device_ns = ap_device_cost(casts->work, &shape.cost)->total_ns;
     habit->total_ns = ap_add_sat(habit->total_ns, host_ns, overflowed);
     habit->saves_ns = ap_add_sat(habit->saves_ns, ap_share_of(host_ns, share), overflowed);
     habit->device_ns = ap_add_sat(habit->device_ns, device_ns, overflowed);
@@ -116,8 +118,8 @@ static void add_casts(struct casts *casts, const struct ap_tensor_dims *weight, 
 {
     struct ap_habit *habit = &casts->habits->of[AP_HABIT_cast_again];
     for (uint32_t i = 0; i < casts->work->shape_count; i++) {
-        const struct ap_shape_cost *shape = &casts->work->shapes[i];
-        double calls = (double)shape->cost.calls, spared = share * uses->made;
+        const struct ap_shape_cost shape = ap_host_shape_cost(casts->work, i);
+        double calls = (double)shape.cost.calls, spared = share * uses->made;
         read_shape(casts, i);
         const struct ap_tensor_dims *first = input(casts, 0), *second = input(casts, 1);
         if (!first || !ap_tensor_equal(first, weight))
@@ -130,12 +132,12 @@ static void add_casts(struct casts *casts, const struct ap_tensor_dims *weight, 
             continue;
         add_shape(casts, i, share);
         habit->count += (uint64_t)(calls * share);
-        if (habit->row != AP_NO_ROW && habit->longest_ns >= shape->cost.host_total_ns)
+        if (habit->row != AP_NO_ROW && habit->longest_ns >= shape.cost.host_total_ns)
             continue;
-        habit->longest_ns = shape->cost.host_total_ns;
-        habit->row = shape->cost.slowest_row;
-        habit->names[0] = shape->cost.name;
-        habit->signature = shape->signature;
+        habit->longest_ns = shape.cost.host_total_ns;
+        habit->row = shape.cost.slowest_row;
+        habit->names[0] = shape.cost.name;
+        habit->signature = shape.signature;
     }
 }
 

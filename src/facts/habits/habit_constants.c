@@ -50,7 +50,7 @@ static uint64_t key_of(const struct ap_habit_rows *rows, size_t start, size_t en
         const struct ap_op_detail *op = ap_row_op(rows->trace, rows->items[i].row);
         key = key * UINT64_C(0x9E3779B97F4A7C15) + (!of_sizes ? ap_habit_name_at(rows, i) : op ? op->signature.id : 0);
         if (of_sizes && op)
-            key = key * UINT64_C(0x9E3779B97F4A7C15) + op->arguments.id;
+            key = key * UINT64_C(0x9E3779B97F4A7C15) + ap_op_arguments(rows->trace, op).id;
     }
     return key;
 }

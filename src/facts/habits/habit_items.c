@@ -43,10 +43,10 @@ uint64_t ap_habit_find_words(struct ap_habit_rows *rows, uint32_t name)
     return rows->words_of[name];
 }
 
-static ap_link_key sequence_of(const struct ap_habit_rows *rows, uint32_t row)
+static inline ap_link_key sequence_of(const struct ap_habit_rows *rows, uint32_t row)
 {
     const struct ap_op_detail *op = ap_habit_is_operator(rows, row) ? ap_row_op(rows->trace, row) : NULL;
-    return op && !op->forward_thread ? op->sequence : 0;
+    return op && op->sequence && !ap_op_forward_thread(rows->trace, op) ? op->sequence : 0;
 }
 
 ap_link_key ap_item_sequence(const struct ap_habit_rows *rows, const struct ap_habit_item *item)

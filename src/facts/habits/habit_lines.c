@@ -242,12 +242,12 @@ static unsigned says_of(const struct hooks *hooks, uint32_t row)
  * are called, are no hooks. Each row is passed once. */
 static void mark_forwards(const struct hooks *hooks)
 {
-    const uint32_t *parent = hooks->lines->facts->tree.parent;
+    const struct ap_host_tree *tree = &hooks->lines->facts->tree;
     uint8_t *leads_to_forward = hooks->leads_to_forward;
     for (struct ap_rows_of at = ap_rows_of(hooks->trace, 1u << AP_KIND_python); ap_rows_of_next(&at);) {
         if (!(says_of(hooks, at.row) & SAYS_FORWARD))
             continue;
-        for (uint32_t up = at.row; up != AP_NO_ROW && !leads_to_forward[up]; up = parent[up]) {
+        for (uint32_t up = at.row; up != AP_NO_ROW && !leads_to_forward[up]; up = ap_host_parent(tree, up)) {
             if (!ap_row_is_of(hooks->trace, up, 1u << AP_KIND_python) || says_of(hooks, up) & SAYS_MODULE)
                 break;
             leads_to_forward[up] = 1;

@@ -53,11 +53,12 @@ static int64_t taken_from(struct ap_habit *habit, const struct ap_facts *facts, 
     for (uint32_t i = 0; i < work->shape_count; i++) {
         struct ap_tensor_list list;
         struct ap_text dims, types;
-        if (!ap_text_is(ap_trace_text(facts->trace, work->shapes[i].cost.name), "aten::index"))
+        const struct ap_shape_cost shape = ap_host_shape_cost(work, i);
+        const struct ap_work_cost *cost = &shape.cost;
+        if (!ap_text_is(ap_trace_text(facts->trace, cost->name), "aten::index"))
             continue;
-        ap_trace_signature(facts->trace, (struct ap_str){ work->shapes[i].signature }, &dims, &types);
+        ap_trace_signature(facts->trace, (struct ap_str){ shape.signature }, &dims, &types);
         ap_tensor_list_read(&list, dims, types);
-        const struct ap_work_cost *cost = &work->shapes[i].cost;
         if (elements_of_input(&list, 0) != whole)
             continue;
         sum_ns = ap_add_sat(sum_ns, cost->host_total_ns, &overflowed);
@@ -66,7 +67,7 @@ static int64_t taken_from(struct ap_habit *habit, const struct ap_facts *facts, 
         longest_ns = cost->host_total_ns;
         habit->row = cost->slowest_row;
         habit->names[0] = cost->name;
-        habit->signature = work->shapes[i].signature;
+        habit->signature = shape.signature;
     }
     return sum_ns;
 }
@@ -111,23 +112,23 @@ void ap_habits_of_masks(struct ap_habits *habits, const struct ap_facts *facts, 
     uint32_t count = cost_of(facts, work, "IndexBackward0").calls ? work->shape_count : 0;
     double whole = 0;
     for (uint32_t i = 0; i < count; i++) {
-        const struct ap_shape_cost *shape = &work->shapes[i];
-        double of_shape = is_put(facts, shape->cost.name) ? whole_of_most(facts, shape->signature) : 0;
+        const struct ap_shape_cost shape = ap_host_shape_cost(work, i);
+        double of_shape = is_put(facts, shape.cost.name) ? whole_of_most(facts, shape.signature) : 0;
         if (of_shape <= 0)
             continue;
-        int64_t device_ns = ap_device_cost(work, &shape->cost)->self_ns;
+        int64_t device_ns = ap_device_cost(work, &shape.cost)->self_ns;
         device_ns = ap_add_sat(device_ns, ap_share_of(device_ns, called), &habits->overflowed);
-        habit->count += shape->cost.calls;
-        habit->total_ns = ap_add_sat(habit->total_ns, shape->cost.host_total_ns, &habits->overflowed);
+        habit->count += shape.cost.calls;
+        habit->total_ns = ap_add_sat(habit->total_ns, shape.cost.host_total_ns, &habits->overflowed);
         habit->device_ns = ap_add_sat(habit->device_ns, device_ns, &habits->overflowed);
-        int64_t longest_ns = facts->links.count ? device_ns : shape->cost.host_total_ns;
+        int64_t longest_ns = facts->links.count ? device_ns : shape.cost.host_total_ns;
         if (habit->row != AP_NO_ROW && habit->longest_ns >= longest_ns)
             continue;
         habit->longest_ns = longest_ns;
         whole = of_shape;
-        habit->row = shape->cost.slowest_row;
-        habit->names[0] = shape->cost.name;
-        habit->signature = shape->signature;
+        habit->row = shape.cost.slowest_row;
+        habit->names[0] = shape.cost.name;
+        habit->signature = shape.signature;
     }
     if (!facts->links.count && is_by_mask(facts, work, habit->count))
         add_host_time(habit, facts, work, whole);

@@ -321,7 +321,7 @@ enum ap_status ap_habit_find_nodes_again(struct ap_habit_rows *rows, size_t trac
         end_ns = ap_row_end_ns(rows->trace, row);
         if (is_node && op && op->sequence) {
             uint32_t before = rows->nodes_run.count;
-            AP_TRY(ap_pair_map_add(&rows->nodes_run, op->sequence, op->forward_thread, &number, reterr));
+            AP_TRY(ap_pair_map_add(&rows->nodes_run, op->sequence, ap_op_forward_thread(rows->trace, op), &number, reterr));
             again = number < before;
         }
         again &= is_node; /* adding to a gradient has no number: it goes with the node before it */

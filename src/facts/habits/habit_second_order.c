@@ -54,7 +54,7 @@ static enum ap_status look_at_inner(struct ap_habit_rows *rows, struct recording
     const struct ap_op_detail *op = ap_row_op(rows->trace, row);
     uint32_t number;
     node->forward |= AP_HAS(ap_habit_words_of(rows, row), FORWARD);
-    if (!op || !op->sequence || op->forward_thread || AP_HAS(ap_habit_words_of(rows, row), NODE))
+    if (!op || !op->sequence || ap_op_forward_thread(rows->trace, op) || AP_HAS(ap_habit_words_of(rows, row), NODE))
         return AP_OK;
     node->made++;
     return ap_pair_map_add(&rows->made_again, op->sequence, 0, &number, reterr);

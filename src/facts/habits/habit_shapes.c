@@ -15,10 +15,10 @@
 
 void ap_habit_add_shape(struct ap_habit_shapes *shapes, enum ap_habit_id id, uint32_t index, double share)
 {
-    const struct ap_shape_cost *shape = &shapes->work->shapes[index];
+    const struct ap_shape_cost shape = ap_host_shape_cost(shapes->work, index);
     struct ap_habit *habit = &shapes->habits->of[id];
-    int64_t self_ns = shape->cost.host_self_ns, device_ns = ap_device_cost(shapes->work, &shape->cost)->self_ns;
-    habit->count += shape->cost.calls;
+    int64_t self_ns = shape.cost.host_self_ns, device_ns = ap_device_cost(shapes->work, &shape.cost)->self_ns;
+    habit->count += shape.cost.calls;
     habit->total_ns = ap_add_sat(habit->total_ns, self_ns, &shapes->habits->overflowed);
     habit->saves_ns = ap_add_sat(habit->saves_ns, ap_share_of(self_ns, share), &shapes->habits->overflowed);
     habit->has_device = shapes->facts->links.count > 0;
@@ -27,9 +27,9 @@ void ap_habit_add_shape(struct ap_habit_shapes *shapes, enum ap_habit_id id, uin
     if (habit->row != AP_NO_ROW && habit->longest_ns >= self_ns)
         return;
     habit->longest_ns = self_ns;
-    habit->row = shape->cost.slowest_row;
-    habit->names[0] = shape->cost.name;
-    habit->signature = shape->signature;
+    habit->row = shape.cost.slowest_row;
+    habit->names[0] = shape.cost.name;
+    habit->signature = shape.signature;
 }
 
 /* ---- 64-bit floats ---- */
@@ -136,7 +136,7 @@ static double touched_rows(struct ap_habit_shapes *shapes, const struct ap_tenso
         ap_habit_read_shape(shapes, i);
         const struct ap_tensor_dims *weight = ap_habit_shape_input(shapes, 0), *indices = ap_habit_shape_input(shapes, 1);
         if (weight && indices && ap_tensor_equal(weight, table))
-            rows += ap_tensor_elements(indices, 0, indices->count) * (double)shapes->work->shapes[i].cost.calls;
+            rows += ap_tensor_elements(indices, 0, indices->count) * (double)ap_host_shape_cost(shapes->work, i).cost.calls;
     }
     return rows / updates;
 }

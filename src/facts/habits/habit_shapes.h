@@ -18,14 +18,15 @@ struct ap_habit_shapes {
 /** The name of the operator that has the shape. */
 static inline struct ap_text ap_habit_shape_name(const struct ap_habit_shapes *shapes, uint32_t index)
 {
-    return ap_trace_text(shapes->facts->trace, shapes->work->shapes[index].cost.name);
+    return ap_trace_text(shapes->facts->trace, ap_host_shape_cost(shapes->work, index).cost.name);
 }
 
 /** Its tensors, into the list. */
 static inline void ap_habit_read_shape(struct ap_habit_shapes *shapes, uint32_t index)
 {
     struct ap_text dims, types;
-    ap_trace_signature(shapes->facts->trace, (struct ap_str){ shapes->work->shapes[index].signature }, &dims, &types);
+    ap_trace_signature(shapes->facts->trace, (struct ap_str){ ap_host_shape_cost(shapes->work, index).signature }, &dims,
+                       &types);
     ap_tensor_list_read(&shapes->list, dims, types);
 }
 

@@ -94,7 +94,7 @@ static bool is_inherited(enum ap_idle_cause cause)
 static bool is_backward(const struct ap_trace *trace, uint32_t row)
 {
     const struct ap_op_detail *op = ap_row_op(trace, row);
-    return op && op->forward_thread;
+    return op && ap_op_forward_thread(trace, op);
 }
 
 static enum ap_idle_cause own_cause(const struct ap_trace *trace, uint32_t row)

@@ -322,9 +322,9 @@ static enum ap_status answer(struct attribution *a, uint32_t row, int64_t start_
 static enum ap_status answer_until(struct attribution *a, struct asked *asked, int64_t from_ns, int64_t next_ns,
                                    struct pieces *leftover, struct ap_error *reterr)
 {
-    const uint32_t *parent = a->input->tree->parent;
+    const struct ap_host_tree *tree = a->input->tree;
     while (asked->open != AP_NO_ROW && ap_row_end_ns(a->trace, asked->open) <= from_ns)
-        asked->open = parent[asked->open];
+        asked->open = ap_host_parent(tree, asked->open);
     for (uint32_t row = asked->open; from_ns < next_ns;) {
         int64_t end_ns = row == AP_NO_ROW ? next_ns : ap_row_end_ns(a->trace, row);
         end_ns = end_ns < next_ns ? end_ns : next_ns;
@@ -332,7 +332,7 @@ static enum ap_status answer_until(struct attribution *a, struct asked *asked, i
             AP_TRY(answer(a, row, from_ns, end_ns, leftover, reterr));
             from_ns = end_ns;
         }
-        row = row == AP_NO_ROW ? row : parent[row];
+        row = row == AP_NO_ROW ? row : ap_host_parent(tree, row);
     }
     return AP_OK;
 }

@@ -37,8 +37,22 @@ static void open_row(struct open_rows *open, const struct ap_trace *trace, uint3
     open->depth++;
 }
 
+/* There is room for parents from the first row on that has one. */
+static enum ap_status link_row(struct ap_host_tree *tree, const struct ap_trace *trace, uint32_t row, uint32_t parent,
+                               struct ap_error *reterr)
+{
+    if (AP_UNLIKELY(!tree->parent)) {
+        AP_TRY(AP_ALLOC(tree->gate, tree->parent, trace->events.count, reterr));
+        tree->count = trace->events.count;
+        memset(tree->parent, 0xff, tree->count * sizeof(tree->parent[0]));
+    }
+    tree->parent[row] = parent;
+    return AP_OK;
+}
+
 /* The parents serve as the stack: what is closed is left by walking up. */
-static void link_thread(struct ap_host_tree *tree, const struct ap_trace *trace, const uint32_t *rows, size_t count)
+static enum ap_status link_thread(struct ap_host_tree *tree, const struct ap_trace *trace, const uint32_t *rows,
+                                  size_t count, struct ap_error *reterr)
 {
     uint32_t last = AP_NO_ROW;
     struct open_rows open;
@@ -48,11 +62,13 @@ static void link_thread(struct ap_host_tree *tree, const struct ap_trace *trace,
         if (!ap_row_is_of(trace, row, AP_HOST_KINDS))
             continue;
         for (; last != AP_NO_ROW && end_of_open(&open, trace, last) <= trace->events.start_ns[row]; open.depth--)
-            last = tree->parent[last];
-        tree->parent[row] = last;
+            last = ap_host_parent(tree, last);
+        if (last != AP_NO_ROW)
+            AP_TRY(link_row(tree, trace, row, last, reterr));
         open_row(&open, trace, row);
         last = row;
     }
+    return AP_OK;
 }
 
 enum ap_status ap_host_tree_init(struct ap_host_tree *tree, const struct ap_trace *trace, const struct ap_row_order *order,
@@ -61,13 +77,10 @@ enum ap_status ap_host_tree_init(struct ap_host_tree *tree, const struct ap_trac
     *tree = (struct ap_host_tree){ .gate = gate };
     if (!ap_has_rows_of(trace, AP_HOST_KINDS))
         return AP_OK;
-    AP_TRY(AP_ALLOC(gate, tree->parent, trace->events.count, reterr));
-    tree->count = trace->events.count;
-    memset(tree->parent, 0xff, trace->events.count * sizeof(tree->parent[0]));
     for (size_t track = 0; track < order->track_count; track++)
         if (ap_track_may_hold(order, track, AP_HOST_KINDS))
-            link_thread(tree, trace, order->rows + order->track_start[track],
-                        order->track_start[track + 1] - order->track_start[track]);
+            AP_TRY(link_thread(tree, trace, order->rows + order->track_start[track],
+                               order->track_start[track + 1] - order->track_start[track], reterr));
     return AP_OK;
 }
 

@@ -11,7 +11,7 @@
 
 struct ap_host_tree {
     struct ap_gate *gate;
-    uint32_t *parent; /* by row, as ap_host_parent(); NULL = there are no host rows */
+    uint32_t *parent; /* by row, as ap_host_parent(); NULL = none has one */
     size_t count;
 };
 

@@ -115,22 +115,30 @@ static enum ap_element element_of(struct ap_text type)
     return AP_ELEMENT_unknown;
 }
 
-static void set_element(struct ap_tensor_list *list, int input, struct ap_text type)
+/* Most inputs are of the type of the one before. */
+struct last_type {
+    struct ap_text text;
+    enum ap_element element;
+};
+
+static void set_element(struct ap_tensor_list *list, int input, struct ap_text type, struct last_type *last)
 {
     int tensor = 0;
     while (tensor < list->count && list->tensors[tensor].input != input)
         tensor++;
     if (tensor == list->count) /* a number or nothing, whose type would be looked for among all */
         return;
-    enum ap_element element = element_of(type);
+    if (!ap_text_equal(type, last->text))
+        *last = (struct last_type){ type, element_of(type) };
     for (; tensor < list->count; tensor++)
         if (list->tensors[tensor].input == input)
-            list->tensors[tensor].element = element;
+            list->tensors[tensor].element = last->element;
 }
 
 /* Types are a list of texts, one each input. */
 static void read_types(struct ap_tensor_list *list, struct ap_text types)
 {
+    struct last_type last = { AP_TEXT(""), AP_ELEMENT_unknown };
     int input = 0, depth = 0;
     for (size_t i = 0; i < types.bytes; i++) {
         char letter = types.data[i];
@@ -141,7 +149,7 @@ static void read_types(struct ap_tensor_list *list, struct ap_text types)
         const char *end = memchr(types.data + i + 1, '"', types.bytes - i - 1);
         if (!end)
             return;
-        set_element(list, input, (struct ap_text){ types.data + i + 1, (size_t)(end - types.data) - i - 1 });
+        set_element(list, input, (struct ap_text){ types.data + i + 1, (size_t)(end - types.data) - i - 1 }, &last);
         i = (size_t)(end - types.data);
     }
 }

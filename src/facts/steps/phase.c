@@ -154,7 +154,7 @@ static uint8_t strong_phase(struct finding *finding, uint32_t row, unsigned mark
         return (uint8_t)(mark - 1);
     const struct ap_op_detail *op =
         ap_row_kind(finding->trace->events.tag[row]) == AP_KIND_operator ? ap_row_op(finding->trace, row) : NULL;
-    if (op && op->forward_thread && around == AP_PHASE_unknown)
+    if (op && around == AP_PHASE_unknown && ap_op_forward_thread(finding->trace, op))
         return AP_PHASE_backward;
     return around;
 }

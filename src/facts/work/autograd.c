@@ -52,7 +52,7 @@ static enum ap_status list_numbered(struct linking *linking, struct ap_error *re
         const struct ap_op_detail *op = ap_row_op(linking->trace, at.row);
         if (!op || !op->sequence)
             continue;
-        struct numbered *to = op->forward_thread ? &linking->backward : &linking->forward;
+        struct numbered *to = ap_op_forward_thread(linking->trace, op) ? &linking->backward : &linking->forward;
         AP_TRY_ADD(linking->autograd->gate, to->rows, to->count, to->capacity, reterr, at.row);
     }
     return AP_OK;
@@ -122,7 +122,8 @@ static enum ap_status vote(struct linking *linking, const struct ap_op_detail *o
         uint32_t number, before = linking->votes.count;
         if (ap_pair_map_find(&linking->producers, op->sequence, linking->tracks[i]) == AP_PAIR_NONE)
             continue;
-        AP_TRY(ap_pair_map_add(&linking->votes, op->forward_thread, linking->tracks[i], &number, reterr));
+        AP_TRY(
+            ap_pair_map_add(&linking->votes, ap_op_forward_thread(linking->trace, op), linking->tracks[i], &number, reterr));
         AP_TRY(
             AP_RESERVE(linking->autograd->gate, linking->vote_counts, linking->vote_capacity, linking->votes.count, reterr));
         if (number == before)
@@ -132,9 +133,12 @@ static enum ap_status vote(struct linking *linking, const struct ap_op_detail *o
     return AP_OK;
 }
 
-static bool same_number(const struct ap_op_detail *a, const struct ap_op_detail *b)
+/* @row_b: of one that has a number. */
+static bool same_number(const struct linking *linking, uint32_t row_a, uint32_t row_b)
 {
-    return a && a->forward_thread == b->forward_thread && a->sequence == b->sequence;
+    const struct ap_op_detail *a = op_of(linking, row_a), *b = ap_row_op(linking->trace, row_b);
+    return a && a->sequence == b->sequence &&
+           ap_op_forward_thread(linking->trace, a) == ap_op_forward_thread(linking->trace, b);
 }
 
 /* A node has an outer row, that of the engine, and one within with its own name; older traces have only the latter. */
@@ -145,7 +149,7 @@ static enum ap_status find_nodes(struct linking *linking, struct ap_error *reter
         uint32_t row = linking->backward.rows[i];
         const struct ap_op_detail *op = numbered_op(linking, row);
         uint32_t around = ap_host_around(linking->tree, linking->trace, row, 1u << AP_KIND_operator);
-        if (around != AP_NO_ROW && same_number(op_of(linking, around), op)) {
+        if (around != AP_NO_ROW && same_number(linking, around, row)) {
             if (autograd->nodes[autograd->node_count - 1].row == around)
                 autograd->nodes[autograd->node_count - 1].name_row = row;
             continue;
@@ -170,7 +174,7 @@ static uint32_t producer_of(const struct linking *linking, uint32_t row)
     if (linking->track_count == 1)
         return producer_on(linking, op, linking->tracks[0]);
     for (size_t i = 0; i < linking->track_count; i++) {
-        uint32_t number = ap_pair_map_find(&linking->votes, op->forward_thread, linking->tracks[i]);
+        uint32_t number = ap_pair_map_find(&linking->votes, ap_op_forward_thread(linking->trace, op), linking->tracks[i]);
         if (number == AP_PAIR_NONE || linking->vote_counts[number] <= most)
             continue;
         most = linking->vote_counts[number];
@@ -200,9 +204,10 @@ static bool only_ran_before(const struct ap_trace *trace, const struct ap_autogr
 static bool earlier_number(const void *context, uint32_t a, uint32_t b)
 {
     const struct linking *linking = context;
+    const struct ap_trace *trace = linking->trace;
     const struct ap_op_detail *x = numbered_op(linking, linking->autograd->nodes[a].row),
                               *y = numbered_op(linking, linking->autograd->nodes[b].row);
-    AP_SMALLER_FIRST(x->forward_thread, y->forward_thread);
+    AP_SMALLER_FIRST(ap_op_forward_thread(trace, x), ap_op_forward_thread(trace, y));
     AP_SMALLER_FIRST(x->sequence, y->sequence);
     return a < b;
 }
@@ -222,15 +227,13 @@ static enum ap_status count_ambiguous(struct linking *linking, struct ap_error *
         nodes[i] = i;
     enum ap_status status = ap_sort_list(autograd->gate, nodes, count, earlier_number, linking, reterr);
     for (uint32_t first = 0, i = 1; i < count && status == AP_OK; i++) {
-        if (!same_number(numbered_op(linking, autograd->nodes[nodes[first]].row),
-                         numbered_op(linking, autograd->nodes[nodes[i]].row)))
+        if (!same_number(linking, autograd->nodes[nodes[first]].row, autograd->nodes[nodes[i]].row))
             first = i;
         bool differs = !ap_text_equal(node_name(linking, nodes[first]), node_name(linking, nodes[i]));
         autograd->ambiguous_count += differs;
         /* It is counted once: the rest of its nodes is passed over. */
         while (differs && i + 1 < count &&
-               same_number(numbered_op(linking, autograd->nodes[nodes[first]].row),
-                           numbered_op(linking, autograd->nodes[nodes[i + 1]].row)))
+               same_number(linking, autograd->nodes[nodes[first]].row, autograd->nodes[nodes[i + 1]].row))
             i++;
     }
     AP_FREE(autograd->gate, nodes, count);

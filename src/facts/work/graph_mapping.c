@@ -90,7 +90,7 @@ static enum ap_status add_kernel(struct building *building, uint32_t call, uint3
                          &mapped.line, reterr));
     if (detail) {
         AP_TRY(signature_in_whole(building, detail->signature, &mapped.signature, reterr));
-        AP_TRY(signature_in_whole(building, detail->arguments, &mapped.arguments, reterr));
+        AP_TRY(signature_in_whole(building, ap_op_arguments(building->from, detail), &mapped.arguments, reterr));
     }
     building->call += op != building->last_op;
     building->last_op = op;

@@ -205,20 +205,52 @@ static void note_strides(const struct ap_trace *trace, struct ap_shape_cost *sha
             !ap_text_equal(strides_of(trace, arguments), strides_of(trace, (struct ap_str){ shape->arguments }));
 }
 
+/* Does the row tell all that it costs? */
+static bool tells_all(const struct ap_nest_row *closed)
+{
+    return !closed->device_rows && closed->host_self_ns == closed->end_ns - closed->start_ns;
+}
+
+/* Of what its only row tells, where there is one so far. */
+static enum ap_status sum_shape(struct ap_host_work *work, uint32_t shape, struct ap_shape_cost cost,
+                                struct ap_error *reterr)
+{
+    AP_TRY_ADD(work->gate, work->shape_sums, work->shape_sum_count, work->shape_sum_capacity, reterr, cost);
+    work->shapes[shape] = (struct ap_shape_at){ (uint32_t)(work->shape_sum_count - 1) & INT32_MAX, true };
+    return AP_OK;
+}
+
+/* False where the row tells it all. */
+static enum ap_status begin_shape(struct ap_host_work *work, const struct ap_nest_row *closed, uint32_t signature,
+                                  bool *ret_sums, struct ap_error *reterr)
+{
+    uint32_t name = work->trace->events.name[closed->row];
+    *ret_sums = !tells_all(closed) || closed->row > INT32_MAX;
+    AP_TRY_ADD(work->gate, work->shapes, work->shape_count, work->shape_capacity, reterr,
+               (struct ap_shape_at){ closed->row & INT32_MAX, false });
+    return *ret_sums ? sum_shape(work, work->shape_count - 1,
+                                 (struct ap_shape_cost){ .cost.name = name, .signature = signature }, reterr)
+                     : AP_OK;
+}
+
 static enum ap_status add_shape(struct sweep *sweep, const struct ap_nest_row *closed, struct ap_error *reterr)
 {
     struct ap_host_work *work = sweep->work;
     const struct ap_op_detail *op = ap_row_op(sweep->trace, closed->row);
     uint32_t name = sweep->trace->events.name[closed->row], signature = op ? op->signature.id : 0, number;
+    bool sums = true;
     if (!signature)
         return AP_OK;
     AP_TRY(ap_near_pairs_add(&sweep->shapes, name, signature, &number, reterr));
-    if (number == work->shape_count) {
-        AP_TRY(AP_RESERVE(work->gate, work->shapes, work->shape_capacity, (size_t)number + 1, reterr));
-        work->shapes[work->shape_count++] = (struct ap_shape_cost){ .cost.name = name, .signature = signature };
-    }
-    note_strides(sweep->trace, &work->shapes[number], op->arguments);
-    return add_cost(sweep, &work->shapes[number].cost, closed, reterr);
+    if (number == work->shape_count)
+        AP_TRY(begin_shape(work, closed, signature, &sums, reterr));
+    else if (!work->shapes[number].is_summed)
+        AP_TRY(sum_shape(work, number, ap_host_shape_cost(work, number), reterr));
+    if (!sums)
+        return AP_OK;
+    struct ap_shape_cost *sum = &work->shape_sums[work->shapes[number].at];
+    note_strides(sweep->trace, sum, ap_op_arguments(sweep->trace, op));
+    return add_cost(sweep, &sum->cost, closed, reterr);
 }
 
 static void note_chosen(struct sweep *sweep, const struct ap_nest_row *closed)
@@ -263,8 +295,7 @@ static enum ap_status begin_sum(struct sweep *sweep, uint32_t number, struct ap_
 
 static bool is_alone(const struct sweep *sweep, const struct ap_nest_row *closed)
 {
-    return sweep->work->op_states[closed->id] == AP_OP_OPEN && closed == &sweep->ops.open[0] && !closed->device_rows &&
-           closed->host_self_ns == closed->end_ns - closed->start_ns;
+    return sweep->work->op_states[closed->id] == AP_OP_OPEN && closed == &sweep->ops.open[0] && tells_all(closed);
 }
 
 static enum ap_status add_op(struct sweep *sweep, const struct ap_nest_row *closed, struct ap_error *reterr)
@@ -581,6 +612,7 @@ void ap_host_work_release(struct ap_host_work *work)
     AP_FREE(work->gate, work->ops, work->op_capacity);
     AP_FREE(work->gate, work->first_slots, work->first_slot_capacity);
     AP_FREE(work->gate, work->shapes, work->shape_capacity);
+    AP_FREE(work->gate, work->shape_sums, work->shape_sum_capacity);
     AP_FREE(work->gate, work->modules, work->module_capacity);
     AP_FREE(work->gate, work->frames, work->frame_capacity);
     AP_FREE(work->gate, work->op_frames, work->op_frame_capacity);

@@ -41,6 +41,12 @@ struct ap_shape_cost {
     uint32_t lies_differently : 1; /* they do not */
 };
 
+/* Where the cost of a shape is. Most of many are those of one call, whose row tells all that a sum would. */
+struct ap_shape_at {
+    uint32_t at : 31; /* the row of its only call, of which all time is its own and which launched nothing; else its sum */
+    uint32_t is_summed : 1;
+};
+
 /* A path of nn.Modules by class: the many equal layers of a model are one path. Paths come before those below them. Totals
  * are the own times of the path and all below. */
 struct ap_module_cost {
@@ -81,9 +87,11 @@ struct ap_host_work {
     uint8_t *first_slots; /* by operator: where its first row is, and all of its own time that none of the slots tells. Most
                              are in one place. NULL where GPU work tells what the report narrows down to */
     size_t first_slot_capacity;
-    struct ap_shape_cost *shapes;
+    struct ap_shape_at *shapes; /* by shape, as ap_host_shape_cost() reads them */
     uint32_t shape_count;
     size_t shape_capacity;
+    struct ap_shape_cost *shape_sums;
+    size_t shape_sum_count, shape_sum_capacity;
     struct ap_module_cost *modules;
     size_t module_capacity;
     struct ap_work_cost *frames;
@@ -116,6 +124,19 @@ static inline struct ap_op_cost ap_host_op_cost(const struct ap_host_work *work,
     bool is_over = work->op_states[op] == AP_OP_ALONE;
     int64_t ns = is_over ? work->trace->events.dur_ns[at] : 0;
     return (struct ap_op_cost){ .cost = { ns, ns, is_over, at, work->trace->events.name[at], 0 } };
+}
+
+/** @shape: below shape_count. */
+static inline struct ap_shape_cost ap_host_shape_cost(const struct ap_host_work *work, uint32_t shape)
+{
+    uint32_t at = work->shapes[shape].at;
+    if (work->shapes[shape].is_summed)
+        return work->shape_sums[at];
+    const struct ap_op_detail *op = ap_row_op(work->trace, at);
+    int64_t ns = work->trace->events.dur_ns[at];
+    return (struct ap_shape_cost){ .cost = { ns, ns, 1, at, work->trace->events.name[at], 0 },
+                                   .signature = op->signature.id,
+                                   .arguments = ap_op_arguments(work->trace, op).id & INT32_MAX };
 }
 
 /** Zeros where it launched none. */

@@ -13,9 +13,10 @@ static bool group_before(const void *context, uint32_t a, uint32_t b)
 {
     const struct ap_compute_work *work = context;
     AP_LARGER_FIRST(ap_compute_roofline(work, a)->lost_ns, ap_compute_roofline(work, b)->lost_ns);
-    const struct ap_compute_group *x = AP_COMPUTE_GROUP(&work->compute, a), *y = AP_COMPUTE_GROUP(&work->compute, b);
-    AP_LARGER_FIRST(x->total_ns, y->total_ns);
-    AP_LARGER_FIRST(x->cost.flops, y->cost.flops);
+    AP_LARGER_FIRST(AP_COMPUTE_CALLS(&work->compute, a)->total_ns, AP_COMPUTE_CALLS(&work->compute, b)->total_ns);
+    double a_flops = AP_COMPUTE_GROUP(&work->compute, a)->cost.flops,
+           b_flops = AP_COMPUTE_GROUP(&work->compute, b)->cost.flops;
+    AP_LARGER_FIRST(a_flops, b_flops);
     return a < b;
 }
 
@@ -93,7 +94,8 @@ static enum ap_status add_operators(const struct ap_compute_work *work, struct a
     AP_TRY(ap_top_indices(work->context->gate, work->compute.group_count, work->context->options->top_n, group_before, work,
                           &top, &count, reterr));
     for (size_t i = 0; i < count; i++) /* what neither took time nor computes comes last, and tells nothing */
-        if (AP_COMPUTE_GROUP(&work->compute, top[i])->timed_count || ap_compute_kept(&work->compute, top[i])->flops > 0)
+        if (AP_COMPUTE_CALLS(&work->compute, top[i])->timed_count ||
+            AP_COMPUTE_GROUP(&work->compute, top[i])->cost.flops > 0)
             add_group(work, top[i], model, list);
     AP_FREE(work->context->gate, top, count);
     return AP_OK;
@@ -120,10 +122,10 @@ static enum ap_status sum_kernels(struct kernels *kernels, struct ap_error *rete
     const struct ap_compute_work *work = kernels->work;
     for (uint32_t group = 0; group < work->compute.group_count; group++) {
         uint32_t number, before = kernels->numbers.count;
-        if (!AP_COMPUTE_GROUP(&work->compute, group)->kernel)
+        if (!AP_COMPUTE_CALLS(&work->compute, group)->kernel)
             continue;
-        AP_TRY(ap_pair_map_add(&kernels->numbers, AP_COMPUTE_GROUP(&work->compute, group)->kernel,
-                               ap_compute_kept(&work->compute, group)->kind, &number, reterr));
+        AP_TRY(ap_pair_map_add(&kernels->numbers, AP_COMPUTE_CALLS(&work->compute, group)->kernel,
+                               ap_compute_kind(&work->compute, group), &number, reterr));
         AP_TRY(AP_RESERVE(work->context->gate, kernels->sums, kernels->capacity, (size_t)number + 1, reterr));
         if (number == before)
             kernels->sums[number] = (struct ap_compute_sum){ .worst = group };

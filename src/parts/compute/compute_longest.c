@@ -15,10 +15,10 @@ static uint32_t longest_group(const struct ap_compute_work *work)
 {
     uint32_t longest = AP_COMPUTE_NO_GROUP;
     for (uint32_t index = 0; index < work->compute.group_count; index++) {
-        const struct ap_compute_group *group = AP_COMPUTE_GROUP(&work->compute, index);
+        const struct ap_compute_group *group = AP_COMPUTE_CALLS(&work->compute, index);
         bool is_known = group->timed_count && ap_compute_roofline(work, index)->bound_ns >= 0;
         if (is_known &&
-            (longest == AP_COMPUTE_NO_GROUP || group->total_ns > AP_COMPUTE_GROUP(&work->compute, longest)->total_ns))
+            (longest == AP_COMPUTE_NO_GROUP || group->total_ns > AP_COMPUTE_CALLS(&work->compute, longest)->total_ns))
             longest = index;
     }
     return longest;

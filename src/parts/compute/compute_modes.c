@@ -24,7 +24,7 @@ static void add_searched(const struct ap_compute_work *work, struct ap_model *mo
     struct ap_compute_sum sum = { .count = 0 };
     double kept_ns = 0;
     for (uint32_t index = 0; index < work->compute.group_count && !work->compute.is_host; index++) {
-        const struct ap_compute_group *group = AP_COMPUTE_GROUP(&work->compute, index);
+        const struct ap_compute_group *group = AP_COMPUTE_CALLS(&work->compute, index);
         if (!tries_algorithms(group))
             continue;
         ap_compute_sum_add(work, &sum, index);
@@ -40,8 +40,8 @@ static void add_trained_norms(const struct ap_compute_work *work, struct ap_mode
     double kept_ns = 0;
     bool trains = work->context->facts->phases.has_backward;
     for (uint32_t index = 0; index < work->compute.group_count && !trains; index++) {
-        const struct ap_compute_group *group = AP_COMPUTE_GROUP(&work->compute, index);
-        if (!ap_compute_cost(&work->compute, group).is_training)
+        const struct ap_compute_group *group = AP_COMPUTE_CALLS(&work->compute, index);
+        if (!ap_compute_is(&work->compute, index, AP_COST_is_training))
             continue;
         ap_compute_sum_add(work, &sum, index);
         double good_ns = ap_compute_roofline(work, index)->good_ns;
@@ -54,7 +54,7 @@ static void add_trained_norms(const struct ap_compute_work *work, struct ap_mode
 
 static bool is_of_vector(const struct ap_compute_work *work, uint32_t index)
 {
-    struct ap_call_cost cost = ap_compute_cost(&work->compute, AP_COMPUTE_GROUP(&work->compute, index));
+    struct ap_call_cost cost = ap_compute_cost(&work->compute, AP_COMPUTE_CALLS(&work->compute, index));
     return cost.kind == AP_WORK_gemm && cost.batch <= 1 && fmin(cost.m, cost.n) <= 1 && cost.experts <= 0 &&
            ap_compute_roofline(work, index)->is_memory_bound;
 }

@@ -23,7 +23,7 @@ struct ap_compute_work {
 
 static inline const struct ap_roofline *ap_compute_roofline(const struct ap_compute_work *work, uint32_t group)
 {
-    return &work->rooflines[work->is_rated ? group : (uint32_t)ap_compute_kept(&work->compute, group)->element];
+    return &work->rooflines[work->is_rated ? group : (uint32_t)ap_compute_element(&work->compute, group)];
 }
 static inline size_t ap_compute_roofline_count(const struct ap_compute_work *work)
 {

@@ -44,7 +44,7 @@ static bool is_one_of(struct ap_text name, const char *const *names, size_t coun
 
 static struct ap_text name_of(const struct ap_compute_work *work, uint32_t index)
 {
-    return ap_trace_text(work->context->trace, AP_COMPUTE_GROUP(&work->compute, index)->name);
+    return ap_trace_text(work->context->trace, AP_COMPUTE_CALLS(&work->compute, index)->name);
 }
 
 void ap_compute_add_pattern(const struct ap_compute_work *work, const struct ap_compute_sum *sum, double keeps_ns,
@@ -61,7 +61,17 @@ void ap_compute_add_pattern(const struct ap_compute_work *work, const struct ap_
 
 static struct ap_call_cost cost_of(const struct ap_compute_work *work, uint32_t index)
 {
-    return ap_compute_cost(&work->compute, AP_COMPUTE_GROUP(&work->compute, index));
+    return ap_compute_cost(&work->compute, AP_COMPUTE_CALLS(&work->compute, index));
+}
+
+static bool is(const struct ap_compute_work *work, uint32_t index, enum ap_cost_flag flag)
+{
+    return ap_compute_is(&work->compute, index, flag);
+}
+
+static enum ap_work_kind kind_of(const struct ap_compute_work *work, uint32_t index)
+{
+    return ap_compute_kind(&work->compute, index);
 }
 
 /* ---- the loss over a large vocabulary ---- */
@@ -79,9 +89,8 @@ static bool has_loss(const struct ap_trace *trace)
 
 static bool is_loss_of_vocabulary(const struct ap_compute_work *work, uint32_t index)
 {
-    struct ap_call_cost cost = cost_of(work, index);
-    return ap_text_is(name_of(work, index), "aten::_log_softmax") && cost.row_elements >= VOCABULARY &&
-           cost.elements >= LOGITS;
+    return ap_text_is(name_of(work, index), "aten::_log_softmax") && cost_of(work, index).row_elements >= VOCABULARY &&
+           cost_of(work, index).elements >= LOGITS;
 }
 
 /* What works on each of the logits: casts, the scale of a temperature, log_softmax, its backward pass. */
@@ -92,16 +101,16 @@ static void add_vocabulary(const struct ap_compute_work *work, struct ap_model *
     double logits = 0;
     bool in_loss = has_loss(work->context->trace);
     for (uint32_t index = 0; in_loss && index < work->compute.group_count; index++) {
-        double elements = cost_of(work, index).elements;
         if (!is_loss_of_vocabulary(work, index))
             continue;
+        double elements = cost_of(work, index).elements;
         add_size(&sizes, elements);
-        logits += elements * (double)AP_COMPUTE_GROUP(&work->compute, index)->timed_count;
+        logits += elements * (double)AP_COMPUTE_CALLS(&work->compute, index)->timed_count;
     }
     for (uint32_t index = 0; index < work->compute.group_count; index++) {
-        enum ap_work_kind kind = ap_compute_kept(&work->compute, index)->kind;
+        enum ap_work_kind kind = kind_of(work, index);
         bool is_by_element = kind == AP_WORK_softmax || kind == AP_WORK_copy || kind == AP_WORK_elementwise;
-        if (is_by_element && has_size(&sizes, cost_of(work, index).elements))
+        if (is_by_element && sizes.count && has_size(&sizes, cost_of(work, index).elements))
             ap_compute_sum_add(work, &sum, index);
     }
     bool is_known = work->has_device && work->device.peak.gb_s > 0;
@@ -116,8 +125,10 @@ static void add_vocabulary(const struct ap_compute_work *work, struct ap_model *
 static void find_vocabularies(const struct ap_compute_work *work, struct sizes *ret_entries)
 {
     for (uint32_t index = 0; index < work->compute.group_count && !work->context->facts->phases.has_backward; index++) {
+        if (kind_of(work, index) != AP_WORK_gemm)
+            continue;
         struct ap_call_cost cost = cost_of(work, index);
-        if (cost.kind == AP_WORK_gemm && cost.parameters > 0 && cost.n >= VOCABULARY)
+        if (cost.parameters > 0 && cost.n >= VOCABULARY)
             add_size(ret_entries, cost.n);
     }
 }
@@ -130,15 +141,16 @@ static void add_drawn(const struct ap_compute_work *work, struct ap_model *model
     double logits = 0;
     find_vocabularies(work, &entries);
     for (uint32_t index = 0; index < work->compute.group_count; index++) {
+        if (!ap_text_is(name_of(work, index), "aten::_softmax"))
+            continue;
         struct ap_call_cost cost = cost_of(work, index);
-        if (!ap_text_is(name_of(work, index), "aten::_softmax") || !has_size(&entries, cost.row_elements))
+        if (!has_size(&entries, cost.row_elements))
             continue;
         add_size(&sizes, cost.elements);
-        logits += cost.elements * (double)AP_COMPUTE_GROUP(&work->compute, index)->timed_count;
+        logits += cost.elements * (double)AP_COMPUTE_CALLS(&work->compute, index)->timed_count;
     }
     for (uint32_t index = 0; index < work->compute.group_count; index++)
-        if (!ap_work_kind_multiplies(ap_compute_kept(&work->compute, index)->kind) &&
-            has_size(&sizes, cost_of(work, index).elements))
+        if (sizes.count && !ap_work_kind_multiplies(kind_of(work, index)) && has_size(&sizes, cost_of(work, index).elements))
             ap_compute_sum_add(work, &sum, index);
     bool is_known = work->has_device && work->device.peak.gb_s > 0;
     ap_compute_add_pattern(work, &sum,
@@ -169,15 +181,15 @@ static void add_scaling(const struct ap_compute_work *work, struct ap_model *mod
     double casts_ns = 0;
     bool multiplies = false;
     for (uint32_t index = 0; index < work->compute.group_count; index++) {
-        const struct ap_compute_group *group = AP_COMPUTE_GROUP(&work->compute, index);
+        const struct ap_compute_group *group = AP_COMPUTE_CALLS(&work->compute, index);
         multiplies |= has_8_bits(group->cost.element) && ap_work_kind_multiplies(group->cost.kind);
-        if (!cost_of(work, index).narrows)
+        if (!is(work, index, AP_COST_narrows))
             continue;
         add_size(&sizes, cost_of(work, index).elements);
         casts_ns += (double)group->total_ns;
     }
     for (uint32_t index = 0; multiplies && index < work->compute.group_count; index++)
-        if (has_size(&sizes, cost_of(work, index).elements) && scales(work, index))
+        if (scales(work, index) && has_size(&sizes, cost_of(work, index).elements))
             ap_compute_sum_add(work, &sum, index);
     ap_compute_add_pattern(work, &sum, casts_ns, "scaling", model, to);
 }
@@ -186,9 +198,11 @@ static void add_scaling(const struct ap_compute_work *work, struct ap_model *mod
 static void find_weights(const struct ap_compute_work *work, struct sizes *sizes)
 {
     for (uint32_t index = 0; index < work->compute.group_count && !work->context->facts->phases.has_backward; index++) {
+        if (!ap_work_kind_multiplies(kind_of(work, index)))
+            continue;
         struct ap_call_cost cost = cost_of(work, index);
         bool is_told_from_input = cost.m > cost.n || cost.m < cost.n;
-        if (ap_work_kind_multiplies(cost.kind) && cost.parameters > 0 && is_told_from_input)
+        if (cost.parameters > 0 && is_told_from_input)
             add_size(sizes, cost.n * cost.k);
     }
 }
@@ -201,11 +215,11 @@ static void add_dequantized(const struct ap_compute_work *work, struct ap_model 
     struct sizes weights = { .count = 0 }, unpacked = { .count = 0 };
     find_weights(work, &weights);
     for (uint32_t index = 0; index < compute->group_count; index++)
-        if (cost_of(work, index).unpacks && has_size(&weights, cost_of(work, index).elements))
+        if (is(work, index, AP_COST_unpacks) && has_size(&weights, cost_of(work, index).elements))
             add_size(&unpacked, cost_of(work, index).elements);
     for (uint32_t index = 0; index < compute->group_count; index++) {
-        struct ap_call_cost cost = cost_of(work, index);
-        if ((cost.unpacks || cost.kind == AP_WORK_elementwise) && has_size(&unpacked, cost.elements))
+        bool is_of_one = is(work, index, AP_COST_unpacks) || kind_of(work, index) == AP_WORK_elementwise;
+        if (is_of_one && unpacked.count && has_size(&unpacked, cost_of(work, index).elements))
             ap_compute_sum_add(work, &sum, index);
     }
     int64_t total_ns = ap_add_sat(compute->dequantize_ns, sum.total_ns, &work->context->overflowed);
@@ -221,7 +235,7 @@ static void add_promoted(const struct ap_compute_work *work, struct ap_model *mo
 {
     struct ap_compute_sum sum = { .count = 0 };
     for (uint32_t index = 0; index < work->compute.group_count; index++)
-        if (cost_of(work, index).meets_doubles)
+        if (is(work, index, AP_COST_meets_doubles))
             ap_compute_sum_add(work, &sum, index);
     ap_compute_add_pattern(work, &sum, 0, "promoted", model, to);
 }
@@ -236,7 +250,7 @@ static void add_recast(const struct ap_compute_work *work, struct ap_model *mode
     struct sizes sizes = { .count = 0 };
     find_weights(work, &sizes);
     for (uint32_t index = 0; index < compute->group_count; index++)
-        if (cost_of(work, index).shortens && has_size(&sizes, cost_of(work, index).elements))
+        if (is(work, index, AP_COST_shortens) && has_size(&sizes, cost_of(work, index).elements))
             ap_compute_sum_add(work, &sum, index);
     ap_compute_add_pattern(work, &sum, 0, "recast", model, to);
 }
@@ -249,19 +263,20 @@ static void add_wide_attention(const struct ap_compute_work *work, struct ap_mod
     struct ap_compute_sum sum = { .count = 0 };
     double kept_ns = 0, short_ns = 0, wide_ns = 0;
     for (uint32_t index = 0; index < compute->group_count; index++) {
-        const struct ap_compute_group *group = AP_COMPUTE_GROUP(compute, index);
+        const struct ap_compute_group *group = AP_COMPUTE_CALLS(compute, index);
         bool is_short = group->cost.element == AP_ELEMENT_fp16 || group->cost.element == AP_ELEMENT_bf16;
         if (group->cost.kind == AP_WORK_gemm)
             *(is_short ? &short_ns : &wide_ns) += (double)group->total_ns;
     }
     for (uint32_t index = 0; index < compute->group_count && short_ns > wide_ns; index++) {
-        const struct ap_compute_group *group = AP_COMPUTE_GROUP(compute, index);
+        const struct ap_compute_group *group = AP_COMPUTE_CALLS(compute, index);
         if (group->cost.kind != AP_WORK_attention || group->cost.element != AP_ELEMENT_fp32)
             continue;
         ap_compute_sum_add(work, &sum, index);
         kept_ns += (double)group->total_ns;
         if (work->has_device)
-            kept_ns -= ap_roofline_saved_by_16_bits_ns(group, ap_compute_roofline(work, index), &work->device);
+            kept_ns -= ap_roofline_saved_by_16_bits_ns(AP_COMPUTE_GROUP(compute, index), ap_compute_roofline(work, index),
+                                                       &work->device);
     }
     ap_compute_add_pattern(work, &sum, kept_ns, "wide_attention", model, to);
 }
@@ -277,7 +292,7 @@ static void add_empty_tiles(const struct ap_compute_work *work, struct ap_model 
 {
     double tiles = 0, tiles_ns = 0, waves = 0, waves_ns = 0;
     for (uint32_t index = 0; index < work->compute.group_count; index++) {
-        double ns = (double)AP_COMPUTE_GROUP(&work->compute, index)->total_ns;
+        double ns = (double)AP_COMPUTE_CALLS(&work->compute, index)->total_ns;
         if (ap_compute_roofline(work, index)->cause != AP_CAUSE_tile_fill)
             continue;
         struct ap_tile_fill fill = ap_compute_fill(work, AP_COMPUTE_GROUP(&work->compute, index));
@@ -295,8 +310,8 @@ static void add_empty_tiles(const struct ap_compute_work *work, struct ap_model 
 
 static bool lies_channels_first(const struct ap_compute_work *work, uint32_t index)
 {
-    enum ap_element element = ap_compute_kept(&work->compute, index)->element;
-    return (element == AP_ELEMENT_fp16 || element == AP_ELEMENT_bf16) && cost_of(work, index).is_channels_first;
+    enum ap_element element = ap_compute_element(&work->compute, index);
+    return (element == AP_ELEMENT_fp16 || element == AP_ELEMENT_bf16) && is(work, index, AP_COST_is_channels_first);
 }
 
 /* With the channels last no layout is changed for convolutions, or these run faster; so do norms and pools between them. */
@@ -307,12 +322,12 @@ static void add_channels_first(const struct ap_compute_work *work, struct ap_mod
     double slow_ns = 0, between_ns = 0;
     bool convolves = false;
     for (uint32_t index = 0; index < compute->group_count && !compute->is_host; index++) {
-        bool is_convolution = ap_compute_kept(compute, index)->kind == AP_WORK_convolution;
+        bool is_convolution = ap_compute_kind(compute, index) == AP_WORK_convolution;
         enum ap_compute_cause cause = ap_compute_roofline(work, index)->cause;
         if (!lies_channels_first(work, index))
             continue;
         ap_compute_sum_add(work, &sum, index);
-        convolves |= is_convolution && AP_COMPUTE_GROUP(compute, index)->timed_count;
+        convolves |= is_convolution && AP_COMPUTE_CALLS(compute, index)->timed_count;
         if (is_convolution && cause == AP_CAUSE_channels_first)
             slow_ns += ap_compute_roofline(work, index)->lost_ns;
         if (!is_convolution && cause != AP_CAUSE_none)
@@ -330,7 +345,7 @@ static void add_repeated(const struct ap_compute_work *work, struct ap_model *mo
 {
     struct ap_compute_sum sum = { .count = 0 };
     for (uint32_t index = 0; index < work->compute.group_count; index++)
-        if (cost_of(work, index).repeats)
+        if (is(work, index, AP_COST_repeats))
             ap_compute_sum_add(work, &sum, index);
     ap_compute_add_pattern(work, &sum, 0, "repeated", model, to);
 }

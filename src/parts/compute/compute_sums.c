@@ -22,11 +22,11 @@ int64_t ap_compute_ns(double ns)
 
 void ap_compute_sum_add(const struct ap_compute_work *work, struct ap_compute_sum *sum, uint32_t index)
 {
+    if (!AP_COMPUTE_CALLS(&work->compute, index)->timed_count)
+        return;
     const struct ap_compute_group *group = AP_COMPUTE_GROUP(&work->compute, index);
     const struct ap_roofline *roofline = ap_compute_roofline(work, index);
     double calls = (double)group->timed_count;
-    if (!group->timed_count)
-        return;
     if (!sum->count || roofline->lost_ns > ap_compute_roofline(work, sum->worst)->lost_ns)
         sum->worst = index;
     sum->count += group->timed_count;
@@ -157,7 +157,7 @@ static void add_kinds(const struct ap_compute_work *work, struct ap_model *model
     bool rated = false;
     struct ap_value *list = ap_add_list(model, to, "kinds");
     for (uint32_t group = 0; group < work->compute.group_count; group++)
-        ap_compute_sum_add(work, &sums[ap_compute_kept(&work->compute, group)->kind], group);
+        ap_compute_sum_add(work, &sums[ap_compute_kind(&work->compute, group)], group);
     for (int kind = 0; kind < AP_WORK_KIND_COUNT_; kind++) {
         if (!sums[kind].count)
             continue;
@@ -180,7 +180,7 @@ void ap_compute_add_worst(const struct ap_compute_work *work, const struct ap_co
         ap_add_null(model, row, "longest");
         return;
     }
-    ap_add_place(work->context->trace, AP_COMPUTE_GROUP(&work->compute, sum->worst)->longest_row, model,
+    ap_add_place(work->context->trace, AP_COMPUTE_CALLS(&work->compute, sum->worst)->longest_row, model,
                  ap_add_object(model, row, "longest"));
 }
 
@@ -216,16 +216,16 @@ static void add_above(const struct ap_compute_work *work, struct ap_model *model
 /* 64-bit floats are what a call works in where one of its tensors is of them. */
 static bool is_of_type(const struct ap_compute_work *work, uint32_t index, enum ap_element element)
 {
-    struct ap_call_cost cost = ap_compute_cost(&work->compute, AP_COMPUTE_GROUP(&work->compute, index));
+    enum ap_element own = ap_compute_element(&work->compute, index);
     if (element == AP_ELEMENT_fp64)
-        return cost.element == AP_ELEMENT_fp64 || cost.meets_doubles;
-    return cost.element == element && ap_work_kind_multiplies(cost.kind);
+        return own == AP_ELEMENT_fp64 || ap_compute_is(&work->compute, index, AP_COST_meets_doubles);
+    return own == element && ap_work_kind_multiplies(ap_compute_kind(&work->compute, index));
 }
 
 static bool is_conversion(const struct ap_compute_work *work, uint32_t index)
 {
-    struct ap_call_cost cost = ap_compute_cost(&work->compute, AP_COMPUTE_GROUP(&work->compute, index));
-    return cost.kind == AP_WORK_copy && cost.meets_doubles;
+    return ap_compute_kind(&work->compute, index) == AP_WORK_copy &&
+           ap_compute_is(&work->compute, index, AP_COST_meets_doubles);
 }
 
 /* What is left of a call on 64-bit floats in 32 bits: half, which is the traffic, nothing of a copy that only converts, and
@@ -236,17 +236,18 @@ static double left_of_doubles(const struct ap_compute_work *work, uint32_t index
     double slower = work->has_device ? doubles_ratio(&work->device) : 0;
     if (is_conversion(work, index))
         return 0;
-    bool is_limited = ap_work_kind_multiplies(ap_compute_kept(&work->compute, index)->kind) && roofline->bound_ns > 0 &&
+    bool is_limited = ap_work_kind_multiplies(ap_compute_kind(&work->compute, index)) && roofline->bound_ns > 0 &&
                       !roofline->is_memory_bound && slower > 0;
     return is_limited ? fmin(slower, 0.5) : 0.5;
 }
 
 static double saved_by_fewer_bits_ns(const struct ap_compute_work *work, uint32_t index)
 {
-    const struct ap_compute_group *group = AP_COMPUTE_GROUP(&work->compute, index);
     if (is_of_type(work, index, AP_ELEMENT_fp64))
-        return (double)group->total_ns * (1 - left_of_doubles(work, index));
-    return work->has_device ? ap_roofline_saved_by_16_bits_ns(group, ap_compute_roofline(work, index), &work->device) : 0;
+        return (double)AP_COMPUTE_CALLS(&work->compute, index)->total_ns * (1 - left_of_doubles(work, index));
+    return work->has_device ? ap_roofline_saved_by_16_bits_ns(AP_COMPUTE_GROUP(&work->compute, index),
+                                                              ap_compute_roofline(work, index), &work->device)
+                            : 0;
 }
 
 /* At most: of matrix kernels that no shape tells all, of others what 16 bits would save, of traffic half. Where a
@@ -257,13 +258,13 @@ static double bound_of_16_bits_ns(const struct ap_compute_work *work)
     double sum_ns = fmax(0, (double)(work->matrix_ns - compute->product_ns));
     for (uint32_t index = 0; index < compute->group_count; index++) {
         const struct ap_roofline *roofline = ap_compute_roofline(work, index);
-        double total_ns = (double)AP_COMPUTE_GROUP(compute, index)->total_ns;
-        if (!is_of_type(work, index, AP_ELEMENT_fp32) || ap_compute_matrix_flops(ap_compute_kept(compute, index)) <= 0)
+        double total_ns = (double)AP_COMPUTE_CALLS(compute, index)->total_ns;
+        if (!is_of_type(work, index, AP_ELEMENT_fp32) || ap_compute_group_flops(compute, index) <= 0)
             continue;
         if (roofline->bound_ns <= 0)
             sum_ns += total_ns;
         else if (roofline->cause == AP_CAUSE_tiny_products)
-            sum_ns += roofline->bound_ns * (double)AP_COMPUTE_GROUP(compute, index)->timed_count / 2;
+            sum_ns += roofline->bound_ns * (double)AP_COMPUTE_CALLS(compute, index)->timed_count / 2;
         else
             sum_ns += roofline->is_memory_bound ? total_ns / 2 : saved_by_fewer_bits_ns(work, index);
     }

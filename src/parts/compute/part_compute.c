@@ -22,7 +22,7 @@ static void find_rooflines(struct ap_compute_work *work)
 static bool is_beyond(const struct ap_compute_work *work, uint32_t group)
 {
     const struct ap_roofline *roofline = ap_compute_roofline(work, group);
-    return ap_work_kind_multiplies(ap_compute_kept(&work->compute, group)->kind) &&
+    return ap_work_kind_multiplies(ap_compute_kind(&work->compute, group)) &&
            ap_achieved_flops_s(AP_COMPUTE_GROUP(&work->compute, group)) > 0 &&
            work->device.peak.tflop_s[roofline->type] <= 0;
 }
@@ -122,7 +122,7 @@ static void flops_of_steps(const struct ap_compute_work *work, double *ret_flops
     for (uint32_t row = 0, call = 0; call < compute->counted.count; row++) {
         row = ap_row_set_next(&compute->counted, row);
         if (ap_step_at(steps, trace->events.start_ns[row]) < steps->count)
-            *ret_flops += ap_compute_matrix_flops(ap_compute_kept(compute, compute->group_of[call]));
+            *ret_flops += ap_compute_group_flops(compute, compute->group_of[call]);
         call++;
     }
 }
@@ -133,8 +133,8 @@ static enum ap_peak_type main_type(const struct ap_compute_work *work)
     double flops[AP_PEAK_TYPE_COUNT_] = { 0 };
     enum ap_peak_type most = AP_PEAK_16_bit;
     for (uint32_t group = 0; group < work->compute.group_count; group++)
-        flops[ap_compute_roofline(work, group)->type] += ap_compute_matrix_flops(ap_compute_kept(&work->compute, group)) *
-                                                         (double)AP_COMPUTE_GROUP(&work->compute, group)->count;
+        flops[ap_compute_roofline(work, group)->type] +=
+            ap_compute_group_flops(&work->compute, group) * (double)AP_COMPUTE_CALLS(&work->compute, group)->count;
     for (int type = 0; type < AP_PEAK_TYPE_COUNT_; type++)
         if (flops[type] > flops[most])
             most = (enum ap_peak_type)type;

@@ -103,8 +103,8 @@ static enum ap_status add_top(struct ap_part_context *context, const struct ap_h
 static bool shape_before(const void *data, uint32_t a, uint32_t b)
 {
     const struct ranking *ranking = data;
-    const struct ap_shape_cost *x = &ranking->work->shapes[a], *y = &ranking->work->shapes[b];
-    bool is_equal, before = ap_cost_before(ranking->trace, ranking->work, &x->cost, &y->cost, &is_equal);
+    const struct ap_shape_cost x = ap_host_shape_cost(ranking->work, a), y = ap_host_shape_cost(ranking->work, b);
+    bool is_equal, before = ap_cost_before(ranking->trace, ranking->work, &x.cost, &y.cost, &is_equal);
     return is_equal ? a < b : before;
 }
 
@@ -136,17 +136,17 @@ static enum ap_status add_by_shape(struct ap_part_context *context, const struct
     AP_TRY(ap_top_indices(context->gate, work->shape_count, context->options->top_n, shape_before, &ranking, &order, &count,
                           reterr));
     for (size_t i = 0; i < count; i++) {
-        const struct ap_shape_cost *shape = &work->shapes[order[i]];
-        int64_t device_ns = ap_device_cost(work, &shape->cost)->self_ns;
+        const struct ap_shape_cost shape = ap_host_shape_cost(work, order[i]);
+        int64_t device_ns = ap_device_cost(work, &shape.cost)->self_ns;
         struct ap_value *row = ap_add_object(model, list, NULL);
         struct ap_text dims, types;
-        ap_trace_signature(context->trace, (struct ap_str){ shape->signature }, &dims, &types);
-        ap_add_text(model, row, "name", ap_trace_text(context->trace, shape->cost.name));
+        ap_trace_signature(context->trace, (struct ap_str){ shape.signature }, &dims, &types);
+        ap_add_text(model, row, "name", ap_trace_text(context->trace, shape.cost.name));
         ap_add_shape_text(model, row, "dims", dims);
         ap_add_shape_text(model, row, "types", types);
-        add_layout(context->trace, shape, dims, model, row);
-        add_times(context, &shape->cost, device_ns, model, row);
-        ap_add_slowest(context, &shape->cost, model, row);
+        add_layout(context->trace, &shape, dims, model, row);
+        add_times(context, &shape.cost, device_ns, model, row);
+        ap_add_slowest(context, &shape.cost, model, row);
         listed_ns = ap_add_sat(listed_ns, device_ns, &context->overflowed);
     }
     ap_add_device_time(context, model, operators, "other_shapes_device_us", work->in_ops_device_ns - listed_ns);

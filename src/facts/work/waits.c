@@ -295,15 +295,21 @@ static enum ap_status take_threads(struct ap_waits *waits, struct search *search
 /* ------------------------------------------------------------------------------------------------------ inner calls */
 
 struct numbered {
-    ap_link_key correlation;
-    size_t wait;
+    const struct ap_waits *waits;
+    const struct ap_trace *trace;
 };
 
-static int by_correlation(const void *left, const void *right)
+/* Of the call; 0 = it has none. */
+static ap_link_key correlation_of(const struct numbered *numbered, uint32_t wait)
 {
-    const struct numbered *a = left, *b = right;
-    return a->correlation != b->correlation ? (a->correlation < b->correlation ? -1 : 1)
-                                            : (a->wait > b->wait) - (a->wait < b->wait);
+    const struct ap_call_detail *call = ap_row_call(numbered->trace, numbered->waits->waits[wait].row);
+    return call ? call->correlation : 0;
+}
+
+static bool by_correlation(const void *context, uint32_t a, uint32_t b)
+{
+    ap_link_key of_a = correlation_of(context, a), of_b = correlation_of(context, b);
+    return of_a != of_b ? of_a < of_b : a < b;
 }
 
 static bool is_within(const struct ap_wait *inner, const struct ap_wait *outer)
@@ -313,40 +319,40 @@ static bool is_within(const struct ap_wait *inner, const struct ap_wait *outer)
 
 /* Of two of one number, of which the one lies within the other, only the outer one is a wait of the program: the inner one
  * is what a driver does for it, on a track of its own. */
-static void mark_inner(struct ap_waits *waits, const struct numbered *numbered, size_t count, bool *inner)
+static void mark_inner(const struct numbered *numbered, const uint32_t *order, size_t count, bool *inner)
 {
+    const struct ap_wait *waits = numbered->waits->waits;
     for (size_t i = 1; i < count; i++) {
-        const struct numbered *a = &numbered[i - 1], *b = &numbered[i];
-        if (a->correlation != b->correlation)
+        uint32_t a = order[i - 1], b = order[i];
+        if (correlation_of(numbered, a) != correlation_of(numbered, b))
             continue;
-        if (is_within(&waits->waits[b->wait], &waits->waits[a->wait]))
-            inner[b->wait] = true;
-        else if (is_within(&waits->waits[a->wait], &waits->waits[b->wait]))
-            inner[a->wait] = true;
+        if (is_within(&waits[b], &waits[a]))
+            inner[b] = true;
+        else if (is_within(&waits[a], &waits[b]))
+            inner[a] = true;
     }
 }
 
 static enum ap_status drop_inner(struct ap_waits *waits, const struct ap_trace *trace, struct ap_error *reterr)
 {
-    struct numbered *numbered = NULL;
+    const struct numbered numbered = { waits, trace };
+    uint32_t *order = NULL;
     bool *inner = NULL;
     size_t had = waits->count, count = 0, kept = 0;
-    enum ap_status status = AP_ALLOC(waits->gate, numbered, had, reterr);
+    enum ap_status status = AP_ALLOC(waits->gate, order, had, reterr);
     AP_AND_THEN(status, AP_ALLOC_CLEARED(waits->gate, inner, had, reterr));
-    for (size_t i = 0; status == AP_OK && i < had; i++) {
-        const struct ap_call_detail *call = ap_row_call(trace, waits->waits[i].row);
-        if (call && call->correlation)
-            numbered[count++] = (struct numbered){ call->correlation, i };
-    }
+    for (uint32_t i = 0; status == AP_OK && i < had; i++)
+        if (correlation_of(&numbered, i))
+            order[count++] = i;
+    AP_AND_THEN(status, ap_sort_list(waits->gate, order, count, by_correlation, &numbered, reterr));
     if (status == AP_OK) {
-        ap_sort(numbered, count, sizeof(numbered[0]), by_correlation);
-        mark_inner(waits, numbered, count, inner);
+        mark_inner(&numbered, order, count, inner);
         for (size_t i = 0; i < had; i++)
             if (!inner[i])
                 waits->waits[kept++] = waits->waits[i];
         waits->count = kept;
     }
-    AP_FREE(waits->gate, numbered, had);
+    AP_FREE(waits->gate, order, had);
     AP_FREE(waits->gate, inner, had);
     return status;
 }

@@ -36,6 +36,7 @@ KNOWN = {
     "a_name_per_event": 64,
     "a_thread_per_event": 63,
     "modules_one_in_the_other": 66,
+    "instants": 67,
     "steps": 75,
 }
 RUN_BYTES = 32 * 10**6

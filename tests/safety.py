@@ -82,7 +82,7 @@ def check_messages(tap, runs):
     unseen = [c for c in BAD_NAMES[-1] if c != "\0"]
     for at in range(0, len(unseen), 60):
         done = runs.run("--cpu-trace", "".join(unseen[at:at + 60]))
-        tap.same([done.returncode, hidden_in(done.stderr)], [3, []], f"nor do characters of which nothing is seen, from {at}")
+        tap.same([done.returncode, hidden_in(done.stderr)], [3, []], f"nor does what cannot be seen, from {at}")
     (runs.folder / "a\nb.pickle").write_bytes(b"\x80\x04K\x01.")
     done = runs.run("--memory-json", "a\nb.pickle")
     tap.same([done.returncode, done.stderr.count(b"\n") > 5, b"a\\u{a}b.pickle: " in done.stderr,

@@ -30,8 +30,6 @@ static enum ap_status look_at_backward(struct ap_habit_rows *rows, size_t track,
 static enum ap_status look_at_track(struct ap_habit_rows *rows, size_t track, struct ap_error *reterr)
 {
     bool trains = rows->node_sequences.count != 0;
-    if (!ap_track_may_hold(&rows->facts->order, track, AP_HOST_KINDS))
-        return AP_OK;
     AP_TRY(ap_habit_read_items(rows, track, reterr));
     AP_TRY(ap_habit_find_parameters(rows, reterr));
     AP_TRY(ap_habit_find_loops(rows, reterr));
@@ -77,7 +75,8 @@ static enum ap_status look_at_rows(struct ap_habit_rows *rows, struct ap_error *
     AP_TRY(ap_habit_signs_init(rows, reterr));
     AP_TRY(ap_habit_read_updates(rows, reterr));
     for (size_t track = 0; track < rows->facts->order.track_count; track++)
-        AP_TRY(look_at_track(rows, track, reterr));
+        if (ap_track_may_hold(&rows->facts->order, track, AP_HOST_KINDS))
+            AP_TRY(look_at_track(rows, track, reterr));
     ap_habit_judge_backward_graphs(rows);
     AP_TRY(ap_habit_add_checkpointing(rows, reterr));
     ap_habit_add_loops(rows);

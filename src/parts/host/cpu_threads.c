@@ -78,7 +78,7 @@ struct thread_sums {
     size_t unplaced_count, unplaced_capacity;
 };
 
-static bool row_is_of_cpu(uint8_t tag)
+static inline bool row_is_of_cpu(uint8_t tag)
 {
     return tag & AP_ROW_CPU_CATEGORY || ap_row_kind(tag) == AP_KIND_operator;
 }
@@ -92,7 +92,10 @@ static bool track_before(const void *context, uint32_t a, uint32_t b)
 static enum ap_status list_unplaced(struct thread_sums *sums, struct ap_error *reterr)
 {
     const struct ap_events *events = &sums->context->trace->events;
-    if (sums->context->facts->order.count == events->count)
+    bool any = false;
+    for (size_t row = 0; row < events->count; row++)
+        any |= events->dur_ns[row] < 0 || events->start_ns[row] == AP_START_UNKNOWN;
+    if (!any)
         return AP_OK;
     for (uint32_t row = 0; row < events->count; row++)
         if (row_is_of_cpu(events->tag[row]) && !ap_row_has_place(sums->context->trace, row))
@@ -100,7 +103,7 @@ static enum ap_status list_unplaced(struct thread_sums *sums, struct ap_error *r
     return ap_sort_list(sums->context->gate, sums->unplaced, sums->unplaced_count, track_before, events, reterr);
 }
 
-static void add_row(struct thread_sums *sums, struct thread_total *cpu, struct thread_total *operators, uint32_t row)
+static inline void add_row(struct thread_sums *sums, struct thread_total *cpu, struct thread_total *operators, uint32_t row)
 {
     const struct ap_events *events = &sums->context->trace->events;
     if (events->tag[row] & AP_ROW_CPU_CATEGORY) {
@@ -133,9 +136,12 @@ static enum ap_status sum_threads(struct thread_sums *sums, struct ap_error *ret
         struct thread_total cpu = { .track = track }, operators = { .track = track };
         struct ap_cover busy = AP_COVER_EMPTY;
         for (size_t i = order->track_start[track]; i < order->track_start[track + 1]; i++) {
-            add_row(sums, &cpu, &operators, order->rows[i]);
-            if (ap_row_is_of(trace, order->rows[i], 1u << AP_KIND_operator))
-                ap_cover_add(&busy, trace->events.start_ns[order->rows[i]], ap_row_end_ns(trace, order->rows[i]));
+            uint32_t row = order->rows[i];
+            if (!row_is_of_cpu(trace->events.tag[row]))
+                continue;
+            add_row(sums, &cpu, &operators, row);
+            if (ap_row_is_of(trace, row, 1u << AP_KIND_operator))
+                ap_cover_add(&busy, trace->events.start_ns[row], ap_row_end_ns(trace, row));
         }
         for (; unplaced < sums->unplaced_count && trace->events.track[sums->unplaced[unplaced]] == track; unplaced++)
             add_row(sums, &cpu, &operators, sums->unplaced[unplaced]);

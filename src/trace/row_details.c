@@ -60,7 +60,7 @@ static enum ap_status add_rarely_told(struct ap_trace *trace, uint32_t arguments
                           : AP_OK;
 }
 
-static inline enum ap_status put_op(struct ap_trace *trace, const struct ap_op_told *told, struct ap_error *reterr)
+enum ap_status ap_trace_put_op_told(struct ap_trace *trace, const struct ap_op_told *told, struct ap_error *reterr)
 {
     AP_TRY_ADD(trace->gate, trace->op_details, trace->op_detail_count, trace->op_detail_capacity, reterr,
                (struct ap_op_detail){ told->external_id, told->sequence, told->signature });
@@ -69,27 +69,15 @@ static inline enum ap_status put_op(struct ap_trace *trace, const struct ap_op_t
                : add_rarely_told(trace, told->arguments.id, told->forward_thread, reterr);
 }
 
-enum ap_status ap_trace_put_op_told(struct ap_trace *trace, struct ap_op_told told, struct ap_error *reterr)
-{
-    return put_op(trace, &told, reterr);
-}
-
 static inline enum ap_status add_op(struct ap_trace *trace, const struct ap_op_told *told, struct ap_error *reterr)
 {
-    AP_TRY(put_op(trace, told, reterr));
+    AP_TRY(ap_trace_put_op_told(trace, told, reterr));
     return refer(trace, trace->op_detail_count, reterr);
 }
 
 enum ap_status ap_trace_add_op_detail(struct ap_trace *trace, struct ap_op_told told, struct ap_error *reterr)
 {
     return add_op(trace, &told, reterr);
-}
-
-struct ap_op_told ap_trace_op_told(const struct ap_trace *trace, size_t number)
-{
-    const struct ap_op_detail *op = &trace->op_details[number];
-    return (struct ap_op_told){ op->external_id, op->sequence, op->signature, ap_op_arguments(trace, op),
-                                ap_op_forward_thread(trace, op) };
 }
 
 /* Rows that follow one another and say the same share it: where no launches were recorded all may. It has no padding. */

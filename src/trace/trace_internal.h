@@ -89,9 +89,15 @@ static inline enum ap_status ap_trace_put_row(struct ap_trace *trace, int64_t st
 /** The column events.detail, where there is none yet. */
 AP_MUST_CHECK enum ap_status ap_trace_need_details(struct ap_trace *trace, struct ap_error *reterr);
 /** Adds to the table of operators; of no row yet. */
-AP_MUST_CHECK enum ap_status ap_trace_put_op_told(struct ap_trace *trace, struct ap_op_told told, struct ap_error *reterr);
+AP_MUST_CHECK enum ap_status ap_trace_put_op_told(struct ap_trace *trace, const struct ap_op_told *told,
+                                                  struct ap_error *reterr);
 /** What the operator of that number in the table was given. */
-struct ap_op_told ap_trace_op_told(const struct ap_trace *trace, size_t number);
+static inline struct ap_op_told ap_trace_op_told(const struct ap_trace *trace, size_t number)
+{
+    const struct ap_op_detail *op = &trace->op_details[number];
+    return (struct ap_op_told){ op->external_id, op->sequence, op->signature, ap_op_arguments(trace, op),
+                                ap_op_forward_thread(trace, op) };
+}
 /** Fails only where the number is one that no track has room for. */
 AP_MUST_CHECK enum ap_status ap_trace_set_device(struct ap_trace *trace, uint32_t track, int64_t device,
                                                  struct ap_error *reterr);

@@ -209,7 +209,7 @@ static enum ap_status add_op_details(const struct ap_trace_join *join, struct ap
         detail.sequence = key_in_whole(join, detail.sequence);
         detail.signature.id = join->signatures.to[detail.signature.id];
         detail.arguments.id = join->signatures.to[detail.arguments.id];
-        AP_TRY(ap_trace_put_op_told(whole, detail, reterr));
+        AP_TRY(ap_trace_put_op_told(whole, &detail, reterr));
     }
     return AP_OK;
 }

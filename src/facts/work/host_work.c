@@ -574,16 +574,6 @@ static void sweep_release(struct sweep *sweep)
     AP_FREE(gate, sweep->open_rows, sweep->open_row_capacity);
 }
 
-/* Pairs that only the sweep looks for. */
-static void each_map(struct ap_host_work *work, void (*what)(struct ap_pair_map *map))
-{
-    what(&work->module_map);
-    what(&work->op_frame_map);
-    what(&work->slot_map);
-    what(&work->instance_map);
-    what(&work->class_id_map);
-}
-
 enum ap_status ap_host_work_init(struct ap_host_work *work, const struct ap_host_work_input *input, struct ap_gate *gate,
                                  struct ap_error *reterr)
 {
@@ -597,36 +587,10 @@ enum ap_status ap_host_work_init(struct ap_host_work *work, const struct ap_host
     AP_AND_THEN(status, add_up_modules(work, reterr));
     work->overflowed |= sweep.ops.overflowed || sweep.modules.overflowed || sweep.frames.overflowed;
     sweep_release(&sweep);
-    each_map(work, ap_pair_map_keep_count);
+    ap_pair_map_keep_count(&work->module_map);
+    ap_pair_map_keep_count(&work->op_frame_map);
+    ap_pair_map_keep_count(&work->slot_map);
+    ap_pair_map_keep_count(&work->instance_map);
+    ap_pair_map_keep_count(&work->class_id_map);
     return status;
-}
-
-void ap_host_work_release(struct ap_host_work *work)
-{
-    each_map(work, ap_pair_map_release);
-    ap_strpool_release(&work->classes);
-    AP_FREE(work->gate, work->class_ids, work->class_id_capacity);
-    AP_FREE(work->gate, work->device_costs, work->device_cost_capacity);
-    AP_FREE(work->gate, work->op_states, work->op_state_capacity);
-    AP_FREE(work->gate, work->op_at, work->op_at_capacity);
-    AP_FREE(work->gate, work->ops, work->op_capacity);
-    AP_FREE(work->gate, work->first_slots, work->first_slot_capacity);
-    AP_FREE(work->gate, work->shapes, work->shape_capacity);
-    AP_FREE(work->gate, work->shape_sums, work->shape_sum_capacity);
-    AP_FREE(work->gate, work->modules, work->module_capacity);
-    AP_FREE(work->gate, work->frames, work->frame_capacity);
-    AP_FREE(work->gate, work->op_frames, work->op_frame_capacity);
-    AP_FREE(work->gate, work->slots, work->slot_capacity);
-    *work = (struct ap_host_work){ .gate = work->gate };
-}
-
-enum ap_step_class ap_step_class_at(struct ap_step_cursor *cursor, int64_t at_ns)
-{
-    const struct ap_steps *steps = cursor->steps;
-    if (!steps->count)
-        return AP_STEP_whole;
-    size_t step = ap_step_cursor_at(cursor, at_ns);
-    if (step == steps->count)
-        return AP_STEP_outside;
-    return steps->steps[step].cold ? AP_STEP_cold : steps->steps[step].cut ? AP_STEP_cut : AP_STEP_steady;
 }

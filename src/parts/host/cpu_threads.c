@@ -93,6 +93,8 @@ static enum ap_status list_unplaced(struct thread_sums *sums, struct ap_error *r
 {
     const struct ap_events *events = &sums->context->trace->events;
     bool any = false;
+    if (sums->context->facts->order.count == events->count)
+        return AP_OK;
     for (size_t row = 0; row < events->count; row++)
         any |= events->dur_ns[row] < 0 || events->start_ns[row] == AP_START_UNKNOWN;
     if (!any)

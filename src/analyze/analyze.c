@@ -48,7 +48,11 @@ static const struct ap_part_entry parts[] = {
     { ap_part_communication, 7, EARLY, { "communication" }, NULL },
     { ap_part_compile, 5, EARLY | AP_FACT(split), { "compile" }, NULL },
     { ap_part_accelerator, 1, EARLY, { "accelerator" }, NULL },
-    { ap_part_critical_path, 36, EARLY | AP_FACT(path), { "critical_path" }, forget_path }, /* takes 20, likewise */
+    { ap_part_critical_path,
+      36, /* takes 20, likewise */
+      EARLY | AP_FACT(path_index) | AP_FACT(path),
+      { "critical_path" },
+      forget_path },
 };
 /* Reads what the others added. */
 static const struct ap_part_entry verdict = { ap_part_verdict, 0, AP_FACTS_ALL, { "verdict", "symptoms" }, NULL };

@@ -171,13 +171,12 @@ static void find_candidates(struct finding *finding)
 {
     uint32_t kinds = 1u << AP_KIND_operator | (finding->mapped ? AP_GPU_KINDS : 0); /* those that name_called() knows */
     for (struct ap_rows_of at = ap_rows_of(finding->trace, kinds); ap_rows_of_next(&at);) {
-        uint32_t row = at.row;
-        enum ap_op_formula formula = formula_of(finding, row);
-        if (formula == AP_FORMULA_none || !has_shapes(finding, row))
+        enum ap_op_formula formula = formula_of(finding, at.row);
+        if (formula == AP_FORMULA_none || !has_shapes(finding, at.row))
             continue;
-        (void)ap_row_set_add(&finding->compute->counted, row);
-        if (formula != AP_FORMULA_fill && ap_row_kind(finding->trace->events.tag[row]) == AP_KIND_operator)
-            mark_above(finding, &finding->above[class_of(formula)], row);
+        (void)ap_row_set_add(&finding->compute->counted, at.row);
+        if (formula != AP_FORMULA_fill && ap_row_kind(finding->trace->events.tag[at.row]) == AP_KIND_operator)
+            mark_above(finding, &finding->above[class_of(formula)], at.row);
     }
 }
 

@@ -35,7 +35,6 @@ KNOWN = {
     "launches": 96,
     "a_name_per_event": 64,
     "modules_one_in_the_other": 66,
-    "instants": 67,
     "steps": 75,
 }
 RUN_BYTES = 32 * 10**6

@@ -2,6 +2,7 @@
  * trace_memory.c - the devices, how much each held after every instant, and which allocations were held when. */
 #include "trace_memory.h"
 
+#include "address_map.h"
 #include "sort.h"
 
 #include "poison.h"
@@ -211,46 +212,36 @@ static bool is_before_as_main(const struct ap_memory_device *a, const struct ap_
 
 /* ---------------------------------------------------------------------------------------------------------- alive */
 
-/* Which allocation of a device an address holds. */
-struct holders {
-    struct ap_pair_map addresses;
-    uint32_t *held_by; /* by number of the address: instant, AP_NO_INSTANT = it is free */
-    size_t capacity;
-};
-
-/* An allocation ends at the next instant of its address, which is its release. */
-static enum ap_status follow_address(struct ap_trace_memory *memory, struct holders *holders, uint32_t instant,
+/* An allocation ends at the next instant of its address, which is its release. @held: by address, the instant of the
+ * allocation that it holds. */
+static enum ap_status follow_address(struct ap_trace_memory *memory, struct ap_address_map *held, uint32_t instant,
                                      bool is_after_peak, struct ap_error *reterr)
 {
     const struct ap_memory_event *event = instant_at(memory, instant);
-    uint32_t number, before = holders->addresses.count;
     if (!event->address || !event->bytes)
         return AP_OK;
-    AP_TRY(
-        ap_pair_map_add(&holders->addresses, (uint32_t)event->address, (uint32_t)(event->address >> 32), &number, reterr));
-    AP_TRY(AP_RESERVE(memory->gate, holders->held_by, holders->capacity, (size_t)number + 1, reterr));
-    if (number < before && holders->held_by[number] != AP_NO_INSTANT)
-        memory->alive[holders->held_by[number]] =
-            (uint8_t)(is_after_peak ? memory->alive[holders->held_by[number]] & AP_ALIVE_AT_PEAK : 0);
-    holders->held_by[number] = event->bytes > 0 ? instant : AP_NO_INSTANT;
-    if (event->bytes > 0)
-        memory->alive[instant] = is_after_peak ? AP_ALIVE_AT_END : AP_ALIVE_AT_END | AP_ALIVE_AT_PEAK;
-    return AP_OK;
+    uint32_t before = ap_address_map_take(held, event->address);
+    if (before != AP_NOT_MAPPED)
+        memory->alive[before] = (uint8_t)(is_after_peak ? memory->alive[before] & AP_ALIVE_AT_PEAK : 0);
+    if (event->bytes < 0)
+        return AP_OK;
+    memory->alive[instant] = is_after_peak ? AP_ALIVE_AT_END : AP_ALIVE_AT_END | AP_ALIVE_AT_PEAK;
+    return ap_address_map_set(held, event->address, instant, reterr);
 }
 
 static enum ap_status follow_addresses(struct ap_trace_memory *memory, const struct ap_memory_device *device,
                                        struct ap_error *reterr)
 {
-    struct holders holders = { .addresses = { .gate = memory->gate } };
+    struct ap_address_map held;
     bool is_after_peak = device->peak == AP_NO_INSTANT;
     enum ap_status status = AP_OK;
+    ap_address_map_init(&held, memory->gate);
     for (size_t i = 0; i < device->count && status == AP_OK; i++) {
         uint32_t instant = memory->by_device[device->first + i];
-        status = follow_address(memory, &holders, instant, is_after_peak, reterr);
+        status = follow_address(memory, &held, instant, is_after_peak, reterr);
         is_after_peak |= instant == device->peak;
     }
-    AP_FREE(memory->gate, holders.held_by, holders.capacity);
-    ap_pair_map_release(&holders.addresses);
+    ap_address_map_release(&held);
     return status;
 }
 

@@ -44,11 +44,13 @@ static void *begin(struct ap_gate *gate)
 }
 
 /* Never more than one block, without the header of the next one, which the library asks for along with it; and nothing while
- * it has something to hand out: when it meets a broken place it forgets what it has decoded in the same call. So all before
- * that place comes out, whatever the steps. */
+ * it has something to hand out: when it meets a broken place it forgets what it has decoded in the same call. The last byte
+ * of a block comes by itself, as what is wrong with the frame is found with it. So all before that place comes out, whatever
+ * the steps. */
 static size_t step_once(struct decoder *decoder, struct ap_inflate_io *io)
 {
     size_t given = io->in_bytes < decoder->wanted_bytes ? io->in_bytes : decoder->wanted_bytes;
+    given -= given == decoder->wanted_bytes && given > 1;
     ZSTD_inBuffer in = { io->in, decoder->is_full ? 0 : given, 0 };
     ZSTD_outBuffer out = { io->out, io->out_bytes, 0 };
     size_t hint = ZSTD_decompressStream(decoder->zstd, &out, &in);

@@ -105,11 +105,13 @@ static inline int64_t ap_compute_call_ns(const struct ap_compute *compute, const
     return compute->call_ns ? compute->call_ns[call] : trace->events.dur_ns[row];
 }
 
+/** What the calls of the group with that number do. */
 static inline enum ap_work_kind ap_compute_kind(const struct ap_compute *compute, uint32_t number)
 {
     return compute->groups[number].kind;
 }
 
+/** The type of number that they do it in. */
 static inline enum ap_element ap_compute_element(const struct ap_compute *compute, uint32_t number)
 {
     return compute->groups[number].element;
@@ -140,7 +142,8 @@ struct ap_call_cost ap_compute_cost(const struct ap_compute *compute, const stru
 double ap_compute_matrix_flops(const struct ap_kept_cost *cost);
 /** Those of a call of the group. */
 double ap_compute_group_flops(const struct ap_compute *compute, uint32_t number);
-/** What a call costs whose row tells all of it. */
+/** What a call costs whose row tells all of it; good until another row is asked for. For one thread at a time: the last ones
+ *  are kept in @compute. */
 const struct ap_call_cost *ap_compute_cost_of_row(const struct ap_compute *compute, uint32_t row);
 
 #endif

@@ -59,6 +59,7 @@ static inline struct ap_placed_rows ap_placed_rows(const struct ap_row_order *or
     return (struct ap_placed_rows){ .order = order, .rows = order->rows, .tag = trace->events.tag, .kinds = kinds };
 }
 
+/** The next one, into @at->row; false = there is none. */
 static inline bool ap_placed_rows_next(struct ap_placed_rows *at)
 {
     for (;;) {

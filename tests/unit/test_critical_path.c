@@ -309,6 +309,33 @@ static void a_polling_thread_is_not_followed(void)
     end(&run);
 }
 
+/* Of so many names each kind is summed by itself: nothing is told otherwise. */
+static void many_names_are_summed_as_few_are(void)
+{
+    enum { NAMES = 66000 };
+    struct run run;
+    char name[16];
+    begin(&run);
+    for (int i = 0; i < NAMES; i++) {
+        (void)snprintf(name, sizeof(name), "name %d", i);
+        place(&run, "1", name, OPERATOR, i, 1);
+    }
+    place(&run, "1", "op", OPERATOR, NAMES, 40);
+    for (ap_link_key i = 1; i <= 3; i++) {
+        call(&run, "1", "cudaLaunchKernel", NAMES + i * 10, 2, i);
+        work_on(&run, "7", "kernel", KERNEL, NAMES + 16 + (i - 1) * 102, 100, i);
+    }
+    call(&run, "1", "cudaDeviceSynchronize", NAMES + 40, 290, 9);
+    analyze(&run);
+    is_whole(&run);
+    const struct ap_value *kernel = find(&run, "critical_path.operators", "name", "kernel");
+    is_int(us_of(ap_value_member(kernel, "total_dur_us")), 300, "kernels");
+    is_int(ap_value_integer(ap_value_member(kernel, "segments"), -1), 3, "each of them");
+    is_int(us_of(ap_value_member(kernel, "dur_us")), 100, "with the longest");
+    is_int(operator_us(&run, "op"), 10, "an operator, up to the first launch");
+    end(&run);
+}
+
 static void no_rows_no_path(void)
 {
     struct run run;
@@ -533,6 +560,7 @@ int main(void)
     a_long_wait_after_the_launch_is_no_overhead();
     a_gap_at_either_end_is_untraced();
     a_polling_thread_is_not_followed();
+    many_names_are_summed_as_few_are();
     no_rows_no_path();
     steady_steps_are_told_apart();
     any_trace_has_one_chain();
